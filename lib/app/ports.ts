@@ -1,0 +1,47 @@
+/**
+ * The ports of the use cases: everything outside that dispatch's handlers touch. Owned here, made real elsewhere.
+ * Nothing below lib/app reads a clock, a random number or the environment in any other way, so a simulator that provides
+ * these ports controls the whole of a run.
+ */
+import type { Adapter } from '../cluster/port.ts';
+import type { Probe } from '../job/capability.ts';
+import type { RecordStore } from '../record/port.ts';
+
+export interface Supervisors {
+  /** Starts the execution `<job>-<generation>`. A name that is taken is done: idempotent by name. */
+  start(job: string, generation: number): Promise<'started' | 'exists'>;
+  /** Signals a waiting token with `{}`. `superseded`: the task is gone, which is normal. Throws SupervisorsFailure when the answer is unknown. */
+  signal(token: string): Promise<'signalled' | 'superseded'>;
+}
+
+/** The service that runs supervisors could not be asked, or throttled us: the wake stays owed. */
+export class SupervisorsFailure extends Error {
+  override readonly name = 'SupervisorsFailure';
+  readonly code = 'supervisors/unavailable';
+  readonly retryable = true;
+}
+
+export interface ClusterConfiguration {
+  readonly id: string;
+  readonly adapter: Adapter;
+  readonly pollEverySeconds: number;
+  readonly landingBoundSeconds: number;
+  readonly logins: readonly string[];
+}
+
+export interface Ports {
+  readonly store: RecordStore;
+  readonly supervisors: Supervisors;
+  /** Undefined: the configuration no longer names that cluster. */
+  readonly clusters: ReadonlyMap<string, ClusterConfiguration>;
+  /** The last probe of a cluster and login; planning and submitting need one. */
+  readonly probeOf: (cluster: string, login: string) => Promise<Probe | undefined>;
+  readonly tag: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** [0, 1). */
+  readonly random: () => number;
+  /** Waits that are part of a handler's own work (commit retries); bounded and short. */
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>) => void;
+}

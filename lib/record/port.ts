@@ -1,0 +1,170 @@
+/**
+ * The RecordStore port: what dispatch asks of the table that holds everything (protocols §1, §2).
+ * Guards promise 4. Nothing here decides: each call is one conditional write or one read, and its answer is a closed union.
+ * The store throws RecordFailure `record/unavailable` when it could not learn the answer; a caller then knows nothing and
+ * says nothing. Instants are milliseconds since 1970 by dispatch's clock.
+ *
+ * `test/contract/store` is this port's suite; it runs against every implementation.
+ */
+import type { Commit } from '../job/event.ts';
+
+/** What a commit's item may weigh, in bytes of its JSON (contract §8); larger is refused by an assertion before any write. */
+export const COMMIT_BYTES = 300 * 1024;
+export const LOG_COMMITS = 10_000;
+
+/** Orders tokens of one job: (generation, time the state was entered, retry count), compared field by field (P2.2). */
+export interface TokenOrder {
+  readonly generation: number;
+  readonly enteredAt: number;
+  readonly retry: number;
+}
+
+/** A wake token as it lies on the head (slot '') or on a question's own item (slot = the question's id). */
+export interface Wake {
+  readonly token: string;
+  /** Taken by a writer and not yet known to be signalled: `owed`. */
+  readonly state: 'parked' | 'owed';
+  readonly order: TokenOrder;
+  /** The version that the supervisor decided from, and the moment that it was promised. */
+  readonly version: number;
+  readonly until: number;
+  /** The question that AwaitAnswer waits for; '' on the head. */
+  readonly question: string;
+  /** Since when it is owed; sorts the sweep's index. */
+  readonly owedSince?: number;
+}
+
+export interface Supervisor {
+  readonly generation: number;
+  readonly machine: number;
+  readonly failures: number;
+  /** When Advance last began; birth counts. */
+  readonly seenAt: number;
+  /** When a writer last took a token. */
+  readonly takenAt: number;
+}
+
+/** The folded summary that lists and polls need; rebuilt from the log by whoever finds it behind. */
+export interface Summary {
+  /** `cluster#login` while a poll must look at the job, '' otherwise: the key of the active index. */
+  readonly active: string;
+  /** Job state, for the index by state. */
+  readonly state: string;
+  /** What a poll compares (attempt, scheduler id, submit time, last observation, …), text of at most 200 bytes. */
+  readonly watchline: string;
+  readonly name: string;
+  readonly project: string;
+  readonly ended: boolean;
+}
+
+export interface Head {
+  readonly job: string;
+  /** The version of the log that the summary was folded from. 0: born, no first event yet. */
+  readonly version: number;
+  readonly bornAt: number;
+  /** Renewed by every try of the birth while the version is 0 (P1.5). */
+  readonly triedAt: number;
+  readonly principal: string;
+  readonly key: string;
+  readonly payloadHash: string;
+  readonly summary: Summary;
+  readonly supervisor: Supervisor;
+  readonly wake?: Wake;
+  /** The order of the last token ever stored, kept after the token is gone. */
+  readonly lastOrder?: TokenOrder;
+  /** Steps tried from this version without a commit; void once the version moved on. */
+  readonly tries: { readonly version: number; readonly count: number };
+}
+
+/** One row of the active index: what a quiet poll reads per job, at most 256 bytes. */
+export interface ActiveRow {
+  readonly job: string;
+  readonly version: number;
+  readonly watchline: string;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Opaque; undefined on the last page. A cursor that was not made by this store for this list is refused with an error `record/bad_cursor`. */
+  readonly cursor?: string;
+}
+
+export interface Key {
+  readonly principal: string;
+  readonly key: string;
+  readonly job: string;
+  readonly payloadHash: string;
+  readonly at: number;
+}
+
+export interface RecordStore {
+  // The log (P1.1, P1.2)
+  /** Commits after `afterVersion`, in order, gap-free, read consistently; all pages. */
+  read(job: string, afterVersion?: number): Promise<readonly Commit[]>;
+  /** The single item at that version, consistently. */
+  readAt(job: string, version: number): Promise<Commit | undefined>;
+  /** One conditional Put. A failed condition whose item carries our commitId is `appended`: the Put that timed out had succeeded. */
+  append(commit: Commit): Promise<'appended' | 'conflict'>;
+  /** Stores text once under its SHA-256 (hex) and gives the digest. */
+  putBlob(job: string, text: string): Promise<string>;
+  getBlob(job: string, digest: string): Promise<string | undefined>;
+
+  // Birth (P1.5)
+  /** Puts the key's item unless a live one (younger than 24 h at `at`) exists; gives whatever is there now. */
+  claimKey(key: Key): Promise<Key>;
+  /** Points the key at another job on the condition that it still points at `from`. */
+  moveKey(key: Key, from: string): Promise<'moved' | 'changed'>;
+  /** Head at version 0. `exists`: one with the same principal, key and payload hash is there (its triedAt was renewed while its version is 0). `clash`: a different one. */
+  createHead(head: Head): Promise<'created' | 'exists' | 'clash'>;
+  /** Removes a head on the condition of version 0 and that same triedAt. */
+  removeHead(job: string, triedAt: number): Promise<'removed' | 'changed'>;
+
+  // The head (P1.4, P2.3)
+  readHead(job: string): Promise<Head | undefined>;
+  /**
+   * Moves the head forward to `version`, in one update conditional on a smaller version AND on the parked token being the one
+   * that was read (`token`, or undefined for none parked). `take`: the same update moves that token from parked to owed and notes the time.
+   */
+  moveHead(job: string, move: { readonly version: number; readonly summary: Summary; readonly token: string | undefined; readonly take: boolean; readonly at: number }): Promise<'moved' | 'behind' | 'token_changed'>;
+  /** Counts a try of a step at that version (conditional on the head's version being it); gives the count. */
+  countTry(job: string, version: number): Promise<number | 'stale'>;
+
+  // Supervision (P2.2, P2.5, P2.8)
+  /**
+   * Stores a token: slot '' on the head, else on the question's own item. On the head it demands the head's version = wake.version; on a
+   * question it does not. Both demand that `order` is greater than the last stored in that slot; the same token again is `parked`.
+   * A generation lower than the head's is `superseded`.
+   */
+  park(job: string, slot: string, wake: Omit<Wake, 'state' | 'owedSince'>): Promise<'parked' | 'stale' | 'superseded'>;
+  readWake(job: string, slot: string): Promise<Wake | undefined>;
+  /** Moves that token from parked to owed, if it is still the parked one there. On a question also only if its version is smaller than `version`. */
+  takeWake(job: string, slot: string, token: string, at: number, version: number): Promise<'taken' | 'gone'>;
+  /** Removes the token from the slot if it still holds it as owed. */
+  clearWake(job: string, slot: string, token: string): Promise<void>;
+  /** Advance begins: sets seenAt, and raises the generation when this one is higher (resetting nothing else). */
+  seen(job: string, generation: number, machine: number, at: number): Promise<'seen' | 'superseded'>;
+  resetFailures(job: string): Promise<void>;
+  /** Reconcile raises the generation by a condition on the one it read, counting a failure. */
+  raiseGeneration(job: string, from: number, at: number): Promise<'raised' | 'changed'>;
+
+  // What is not yet a fact (P5.6)
+  readWatch(job: string): Promise<string | undefined>;
+  /** undefined removes it. */
+  writeWatch(job: string, watch: string | undefined): Promise<void>;
+
+  // Lists: hints, read eventually
+  listActive(cluster: string, login: string, cursor?: string): Promise<Page<ActiveRow>>;
+  /** Jobs that have not ended, over all clusters, version-0 births included. */
+  listUnended(cursor?: string): Promise<Page<{ readonly job: string; readonly version: number }>>;
+  listByState(state: string, cursor?: string): Promise<Page<{ readonly job: string; readonly name: string; readonly project: string; readonly version: number }>>;
+  /** Tokens owed since before `before`, oldest first, slots of both kinds. Never the token itself: tokens stay out of indexes (P2.6). */
+  listOwed(before: number, limit: number): Promise<readonly { readonly job: string; readonly slot: string }[]>;
+
+  // Leases (P5.1)
+  /**
+   * Takes or renews the poll's lease: one conditional write. The fence grows with every success. `held` while another owner's has not expired.
+   * `answeredAt`: stored with the renewal as the last time that the cluster answered.
+   */
+  lease(cluster: string, login: string, owner: string, at: number, ttlMs: number): Promise<{ readonly kind: 'leased'; readonly fence: number; readonly answeredAt: number } | { readonly kind: 'held' }>;
+  readLease(cluster: string, login: string): Promise<{ readonly fence: number; readonly answeredAt: number } | undefined>;
+}
