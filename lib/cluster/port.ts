@@ -6,8 +6,7 @@
  * Instants are milliseconds since 1970; `cluster…` by the cluster's clock.
  */
 import type { Probe } from '../job/capability.ts';
-import type { Outcome } from '../job/cause.ts';
-import type { Cause } from '../job/cause.ts';
+import type { Cause, Outcome } from '../job/cause.ts';
 import type { Finding, Gate, LiveState, PendingGroup, Point, Receipt, Resources, Run } from '../job/event.ts';
 import type { Spec } from '../job/spec.ts';
 

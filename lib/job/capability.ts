@@ -53,7 +53,13 @@ export interface ClusterFacts {
   /** Cluster clock minus ours, milliseconds, at the probe. */
   readonly clockOffsetMs: number;
   /** Largest finite time limit per partition, seconds; undefined = none. Empty where partitions do not exist. */
-  readonly partitions: readonly { readonly name: string; readonly isDefault: boolean; readonly maxSeconds?: number; readonly nodes: number; readonly up: boolean }[];
+  readonly partitions: readonly {
+    readonly name: string;
+    readonly isDefault: boolean;
+    readonly maxSeconds?: number;
+    readonly nodes: number;
+    readonly up: boolean;
+  }[];
   /** Exit codes that make this cluster requeue by itself (Slurm's RequeueExit, RequeueExitHold). */
   readonly requeueExitCodes: readonly number[];
   readonly user: string;

@@ -30,7 +30,11 @@ export const actionOfRuleSchema = z.union([
   z.strictObject({ relaunch: relaunchSchema }),
   z.strictObject({ requeue: z.strictObject({ max: count, by: z.enum(['scheduler', 'supervisor']) }) }),
   z.strictObject({
-    escalate: z.strictObject({ options: z.array(z.enum(RULE_ANSWERS)).min(1), expiresAfterSeconds: seconds, onExpiry: z.enum(RULE_ANSWERS) }),
+    escalate: z.strictObject({
+      options: z.array(z.enum(RULE_ANSWERS)).min(1),
+      expiresAfterSeconds: seconds,
+      onExpiry: z.enum(RULE_ANSWERS),
+    }),
   }),
   z.strictObject({ stop: z.strictObject({}) }),
 ]);

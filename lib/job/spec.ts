@@ -55,7 +55,9 @@ export const specSchema = z.strictObject({
         exclude: z.array(word).max(256).optional(),
       })
       .optional(),
-    kubernetes: z.strictObject({ namespace: word.optional(), runtimeRef: word.optional(), queue: word.optional(), priorityClass: word.optional() }).optional(),
+    kubernetes: z
+      .strictObject({ namespace: word.optional(), runtimeRef: word.optional(), queue: word.optional(), priorityClass: word.optional() })
+      .optional(),
     /** Only the memory cluster has scripts: which attempt meets what, when (lib/cluster/memory/script.ts). */
     memory: z.strictObject({ script: z.unknown() }).optional(),
   }),

@@ -34,7 +34,6 @@ export const TIMING = {
   undiscardedSeconds: 900,
   /** How long an ended by-scheduler attempt may come back, or a requeue may take to show. */
   requeueSettleSeconds: 180,
-  leaseSeconds: 90,
   reconcileSeconds: 300,
   silentSupervisorSeconds: 300,
   promisedGraceSeconds: 120,

@@ -13,7 +13,10 @@ const KNOWN = new Set<string>(EVENT_TYPES);
 /** The commit in today's schema; throws `record/newer_schema` for one that this release does not understand. */
 export const upcast = (commit: Commit, steps = STEPS, schema = SCHEMA): Commit => {
   if (commit.schema > schema) {
-    throw new RecordFailure('record/newer_schema', `job ${commit.job}: version ${commit.version} has schema ${commit.schema}, this release reads up to ${schema}`);
+    throw new RecordFailure(
+      'record/newer_schema',
+      `job ${commit.job}: version ${commit.version} has schema ${commit.schema}, this release reads up to ${schema}`,
+    );
   }
   let now = commit;
   for (let s = commit.schema; s < schema; s++) {
@@ -22,6 +25,7 @@ export const upcast = (commit: Commit, steps = STEPS, schema = SCHEMA): Commit =
     now = { ...step(now), schema: s + 1 };
   }
   const unknown = now.events.find((event) => !KNOWN.has(event.type));
-  if (unknown) throw new RecordFailure('record/newer_schema', `job ${now.job}: version ${now.version} holds an unknown event '${unknown.type}'`);
+  if (unknown)
+    throw new RecordFailure('record/newer_schema', `job ${now.job}: version ${now.version} holds an unknown event '${unknown.type}'`);
   return now;
 };

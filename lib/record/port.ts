@@ -125,7 +125,16 @@ export interface RecordStore {
    * Moves the head forward to `version`, in one update conditional on a smaller version AND on the parked token being the one
    * that was read (`token`, or undefined for none parked). `take`: the same update moves that token from parked to owed and notes the time.
    */
-  moveHead(job: string, move: { readonly version: number; readonly summary: Summary; readonly token: string | undefined; readonly take: boolean; readonly at: number }): Promise<'moved' | 'behind' | 'token_changed'>;
+  moveHead(
+    job: string,
+    move: {
+      readonly version: number;
+      readonly summary: Summary;
+      readonly token: string | undefined;
+      readonly take: boolean;
+      readonly at: number;
+    },
+  ): Promise<'moved' | 'behind' | 'token_changed'>;
   /** Counts a try of a step at that version (conditional on the head's version being it); gives the count. */
   countTry(job: string, version: number): Promise<number | 'stale'>;
 
@@ -156,15 +165,30 @@ export interface RecordStore {
   listActive(cluster: string, login: string, cursor?: string): Promise<Page<ActiveRow>>;
   /** Jobs that have not ended, over all clusters, version-0 births included. */
   listUnended(cursor?: string): Promise<Page<{ readonly job: string; readonly version: number }>>;
-  listByState(state: string, cursor?: string): Promise<Page<{ readonly job: string; readonly name: string; readonly project: string; readonly version: number }>>;
+  listByState(
+    state: string,
+    cursor?: string,
+  ): Promise<Page<{ readonly job: string; readonly name: string; readonly project: string; readonly version: number }>>;
   /** Tokens owed since before `before`, oldest first, slots of both kinds. Never the token itself: tokens stay out of indexes (P2.6). */
   listOwed(before: number, limit: number): Promise<readonly { readonly job: string; readonly slot: string }[]>;
 
-  // Leases (P5.1)
+  // The poll's lease (P5.1)
+  readLease(cluster: string, login: string): Promise<Lease | undefined>;
   /**
-   * Takes or renews the poll's lease: one conditional write. The fence grows with every success. `held` while another owner's has not expired.
-   * `answeredAt`: stored with the renewal as the last time that the cluster answered.
+   * The one write of a poll, made after its look and before its first commit: raises the fence by one on the condition that it is
+   * still the one read before the look (`fence` 0: no item yet), and notes when the cluster answered. `lost`: another poll was faster,
+   * so this look is dropped whole.
    */
-  lease(cluster: string, login: string, owner: string, at: number, ttlMs: number): Promise<{ readonly kind: 'leased'; readonly fence: number; readonly answeredAt: number } | { readonly kind: 'held' }>;
-  readLease(cluster: string, login: string): Promise<{ readonly fence: number; readonly answeredAt: number } | undefined>;
+  renewLease(
+    cluster: string,
+    login: string,
+    renew: { readonly fence: number; readonly at: number; readonly answeredAt: number },
+  ): Promise<{ readonly kind: 'renewed'; readonly fence: number } | { readonly kind: 'lost' }>;
+}
+
+export interface Lease {
+  readonly fence: number;
+  readonly renewedAt: number;
+  /** When the last complete look began, by dispatch's clock: the age of every observation derives from it. */
+  readonly answeredAt: number;
 }
