@@ -104,45 +104,47 @@ function parse(source: string, path: string): jsonata.Expression {
 }
 
 function check(node: Node, path: string, place: Place): void {
-  const below = (child: unknown): void => check(child as Node, path, place);
+  if (node.type === 'variable' || node.type === 'path') checkReference(node, path, place);
+  else for (const child of partsOf(node, path)) check(child, path, place);
+}
+
+/** The nodes below a node of an implemented kind. */
+function partsOf(node: Node, path: string): Node[] {
+  const one = (key: string): Node => node[key] as Node;
+  const many = (key: string): Node[] => node[key] as Node[];
   const only = (...keys: string[]): void => {
-    for (const key of Object.keys(node)) {
-      if (key !== 'type' && key !== 'position' && !keys.includes(key)) refuse(path, `'${key}' on a ${node.type} is not implemented here`);
+    for (const [key, value] of Object.entries(node)) {
+      if (value !== undefined && !['type', 'position', ...keys].includes(key))
+        refuse(path, `'${key}' on a ${node.type} is not implemented here`);
     }
   };
   switch (node.type) {
     case 'string':
     case 'number':
     case 'value':
-      return only('value');
-    case 'variable':
-    case 'path':
-      return checkReference(node, path, place);
+      only('value');
+      return [];
     case 'binary':
       only('value', 'lhs', 'rhs');
       if (!OPERATORS.has(String(node.value))) refuse(path, `operator ${String(node.value)} is not implemented here`);
-      below(node['lhs']);
-      return below(node['rhs']);
+      return [one('lhs'), one('rhs')];
     case 'condition':
       only('condition', 'then', 'else');
-      below(node['condition']);
-      below(node['then']);
-      return node['else'] === undefined ? refuse(path, 'a condition needs both branches') : below(node['else']);
+      if (node['else'] === undefined) refuse(path, 'a condition needs both branches');
+      return [one('condition'), one('then'), one('else')];
     case 'block':
       only('expressions');
-      if ((node['expressions'] as Node[]).length !== 1) refuse(path, 'several expressions in parentheses are not implemented here');
-      return (node['expressions'] as Node[]).forEach(below);
+      if (many('expressions').length !== 1) refuse(path, 'several expressions in parentheses are not implemented here');
+      return many('expressions');
     case 'unary':
       only('value', 'expression', 'expressions', 'lhs');
-      if (node.value === '{') return (node['lhs'] as Node[][]).flat().forEach(below);
-      if (node.value === '[') return (node['expressions'] as Node[]).forEach(below);
-      return below(node['expression']);
+      if (node.value === '{') return (node['lhs'] as Node[][]).flat();
+      return node.value === '[' ? many('expressions') : [one('expression')];
     case 'function': {
       only('value', 'arguments', 'procedure');
-      const name = String((node['procedure'] as Node).value);
-      if ((node['procedure'] as Node).type !== 'variable' || !FUNCTIONS.has(name))
-        refuse(path, `function $${name} is not implemented here`);
-      return (node['arguments'] as Node[]).forEach(below);
+      const name = String(one('procedure').value);
+      if (one('procedure').type !== 'variable' || !FUNCTIONS.has(name)) refuse(path, `function $${name} is not implemented here`);
+      return many('arguments');
     }
     default:
       return refuse(path, `a ${node.type} is not implemented here`);

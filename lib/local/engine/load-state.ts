@@ -2,20 +2,12 @@
  * One state of a definition → a State. The list of types and of their fields is closed; Map, Parallel and every JSONPath field are refused.
  */
 
-import { compileExpression, insideOf, type Place, type Root } from './expression.ts';
+import { insideOf, type Place } from './expression.ts';
+import { COMMON, EXIT, exitOf, type Fields, secondsAt } from './load-exit.ts';
 import { loadTask } from './load-task.ts';
-import type { ChoiceRule, ChoiceState, Exit, FailState, PassState, Seconds, State, WaitState } from './machine.ts';
-import { fieldsAt, listAt, refuse, textAt, wholeNumberAt } from './refusal.ts';
-import { compileAssign, compileTemplate } from './template.ts';
-
-/** What every state may have. */
-export const COMMON = ['Type', 'Comment', 'QueryLanguage'] as const;
-export const EXIT = ['Assign', 'Output', 'Next', 'End'] as const;
-
-/** Longest wait and time limit that AWS takes, in seconds. */
-export const LONGEST_SECONDS = 99_999_999;
-
-type Fields = Record<string, unknown>;
+import type { ChoiceRule, ChoiceState, FailState, PassState, State, WaitState } from './machine.ts';
+import { fieldsAt, listAt, refuse, textAt } from './refusal.ts';
+import { compileTemplate } from './template.ts';
 
 export function loadState(name: string, value: unknown, path: string, place: Place, functionNames?: ReadonlySet<string>): State {
   const fields = value as Fields | null;
@@ -39,26 +31,6 @@ export function loadState(name: string, value: unknown, path: string, place: Pla
     default:
       return refuse(`${path}.Type`, `state type ${String(fields?.['Type'])} is not implemented here`);
   }
-}
-
-/** Assign, Output and where to go: exactly one of Next and End. */
-export function exitOf(fields: Fields, path: string, place: Place, ...more: Root[]): Exit {
-  const at: Place = { ...place, roots: [...place.roots, ...more] };
-  const next = fields['Next'] === undefined ? undefined : textAt(fields['Next'], `${path}.Next`);
-  if (fields['End'] !== undefined && fields['End'] !== true) refuse(`${path}.End`, 'must be true or absent');
-  if ((next === undefined) === (fields['End'] === undefined)) refuse(path, 'needs either Next or End');
-  return {
-    assign: fields['Assign'] === undefined ? undefined : compileAssign(fields['Assign'], `${path}.Assign`, at),
-    output: fields['Output'] === undefined ? undefined : compileTemplate(fields['Output'], `${path}.Output`, at),
-    next,
-  };
-}
-
-/** A number of seconds, or an expression for one; `least` is what AWS takes here. */
-export function secondsAt(value: unknown, path: string, place: Place, least: number): Seconds {
-  if (typeof value !== 'string') return wholeNumberAt(value, path, least, LONGEST_SECONDS);
-  const source = insideOf(value, path) ?? refuse(path, 'must be a number or an expression');
-  return compileExpression(source, path, place);
 }
 
 function loadChoice(name: string, value: unknown, path: string, place: Place): ChoiceState {

@@ -6,7 +6,7 @@
  */
 
 import type { Place } from './expression.ts';
-import { COMMON, EXIT, exitOf, LONGEST_SECONDS, secondsAt } from './load-state.ts';
+import { COMMON, EXIT, exitOf, LONGEST_SECONDS, secondsAt } from './load-exit.ts';
 import { type Call, type Catcher, RESOURCES, type Retrier, type TaskState } from './machine.ts';
 import { fieldsAt, listAt, refuse, textAt, wholeNumberAt } from './refusal.ts';
 import { compileTemplate } from './template.ts';

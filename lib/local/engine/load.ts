@@ -7,7 +7,7 @@
 
 import type { Place } from './expression.ts';
 import { loadState } from './load-state.ts';
-import type { Catcher, Machine, State } from './machine.ts';
+import type { Machine, State } from './machine.ts';
 import { fieldsAt, refuse, textAt, wholeNumberAt } from './refusal.ts';
 import { assignedNames } from './template.ts';
 
@@ -76,7 +76,7 @@ function variablesOf(states: Record<string, unknown>): ReadonlySet<string> {
     add(state, `$.States.${name}`);
     for (const key of ['Choices', 'Catch'] as const) {
       const list = (state as { [field: string]: unknown } | null)?.[key];
-      if (Array.isArray(list)) list.forEach((entry, at) => add(entry, `$.States.${name}.${key}[${at}]`));
+      if (Array.isArray(list)) for (const [at, entry] of list.entries()) add(entry, `$.States.${name}.${key}[${at}]`);
     }
   }
   return names;
@@ -87,10 +87,10 @@ function checkTargets(state: State, states: ReadonlyMap<string, State>): void {
     if (name !== undefined && !states.has(name)) refuse(`$.States.${state.name}.${place}`, `there is no state ${name}`);
   };
   if (state.type === 'Choice') {
-    state.rules.forEach((rule, at) => target(rule.next, `Choices[${at}].Next`));
+    for (const [at, rule] of state.rules.entries()) target(rule.next, `Choices[${at}].Next`);
     target(state.otherwise, 'Default');
   } else if (state.type !== 'Fail') {
     target(state.exit.next, 'Next');
   }
-  if (state.type === 'Task') state.catchers.forEach((catcher: Catcher, at) => target(catcher.next, `Catch[${at}].Next`));
+  if (state.type === 'Task') for (const [at, catcher] of state.catchers.entries()) target(catcher.next, `Catch[${at}].Next`);
 }

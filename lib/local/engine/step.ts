@@ -9,7 +9,7 @@
 import type { Scope, Variables } from './expression.ts';
 import { names, StateFault } from './fault.ts';
 import { acrossBoundary, type Json } from './json.ts';
-import { LONGEST_SECONDS } from './load-state.ts';
+import { LONGEST_SECONDS } from './load-exit.ts';
 import type { Catcher, ChoiceState, Exit, FailState, PassState, Seconds, TaskState, WaitState } from './machine.ts';
 
 /** How a state was left: `next` undefined ends the execution with success. */

@@ -16,7 +16,7 @@ type Part = { constant: Json } | { expression: Expression } | { list: Part[] } |
 /** Throws MachineRefused at load; the template itself throws StateFault. */
 export function compileTemplate(value: unknown, path: string, place: Place): Template {
   const part = compilePart(value, path, place);
-  return async (scope) => (await valueOf(part, scope)) as Json;
+  return async (scope) => (await evaluate(part, scope)) as Json;
 }
 
 /** Every value is worked out with the variables as they were: an Assign sees nothing of itself. */
@@ -26,7 +26,7 @@ export function compileAssign(value: unknown, path: string, place: Place): Assig
   });
   return async (scope) => {
     const assigned: Record<string, Json> = {};
-    for (const [name, part] of entries) assigned[name] = acrossBoundary(await valueOf(part, scope), `variable $${name}`);
+    for (const [name, part] of entries) assigned[name] = acrossBoundary(await evaluate(part, scope), `variable $${name}`);
     return assigned;
   };
 }
@@ -61,15 +61,15 @@ function compilePart(value: unknown, path: string, place: Place): Part {
   return { constant: value as Json };
 }
 
-async function valueOf(part: Part, scope: Scope): Promise<unknown> {
+async function evaluate(part: Part, scope: Scope): Promise<unknown> {
   if ('constant' in part) return copyOf(part.constant);
   if ('expression' in part) return part.expression.evaluate(scope);
   if ('list' in part) {
     const list: unknown[] = [];
-    for (const entry of part.list) list.push(await valueOf(entry, scope));
+    for (const entry of part.list) list.push(await evaluate(entry, scope));
     return list;
   }
   const fields: Record<string, unknown> = {};
-  for (const [key, entry] of part.fields) fields[key] = await valueOf(entry, scope);
+  for (const [key, entry] of part.fields) fields[key] = await evaluate(entry, scope);
   return fields;
 }
