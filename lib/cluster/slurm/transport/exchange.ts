@@ -87,7 +87,7 @@ export function exchange(
       output(stream, chunk) {
         const state = (stream === 'stdout' ? stdout : stderr).push(chunk);
         if (state === 'too_long') {
-          const message = `${where} wrote more than ${command.maxBytes} bytes to ${stream}; the answer was discarded`;
+          const message = `${where} wrote too much to ${stream} (the limit is ${command.maxBytes} bytes); the answer was discarded`;
           giveUp(new ClusterFailure('cluster/output_truncated', message, { reason: 'too_long', sent, retryable: false }));
         } else if (stdout.state() === 'whole' && stderr.state() === 'whole') answer();
       },

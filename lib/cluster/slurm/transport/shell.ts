@@ -60,7 +60,8 @@ function startShell(options: ShellOptions, listener: Listener): void {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
   } catch (error) {
-    return listener.failed(failedToStart(error));
+    listener.failed(failedToStart(error));
+    return;
   }
   child.on('error', (error) => listener.failed(failedToStart(error)));
   child.stdout.on('data', (chunk: Buffer) => listener.output('stdout', chunk));

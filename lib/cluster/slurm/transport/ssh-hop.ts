@@ -1,14 +1,15 @@
 /**
- * One authenticated SSH connection to one host, directly or through another one, and the classification of every way in which it
- * can fail. ssh.ts chains hops and runs commands on the last.
+ * One authenticated SSH connection to one host, directly or through another one, with its key read, its host key checked and a limit on
+ * the whole. ssh.ts chains hops; ssh-session.ts runs commands on the last.
  *
  * Invariants: nothing is accepted that is not pinned; a key is tried at most twice, and the second time only if it was changed in
  * between (repeated refusals get an address banned); no text of a key or of a secret store reaches a message.
  */
 import type { Duplex } from 'node:stream';
-import type { AuthHandlerMiddleware, Client } from 'ssh2';
-import { ClusterFailure, type ClusterFailureCode } from '../../failure.ts';
-import { fingerprint, type HostKey, offeredAlgorithms, parseHostKey, presentedHostKey } from './host-key.ts';
+import type { AuthHandlerMiddleware, Client, ConnectConfig } from 'ssh2';
+import { ClusterFailure } from '../../failure.ts';
+import { type HostKey, offeredAlgorithms, parseHostKey, presentedHostKey } from './host-key.ts';
+import { classify, hopFailure, hopName, hostKeyChanged, type SshError, STAGE_WORDS, type Stage } from './ssh-failure.ts';
 
 export type Ssh2 = typeof import('ssh2');
 
@@ -40,13 +41,6 @@ export async function connectHop(ssh2: Ssh2, hop: Hop, via: () => Promise<Duplex
     if (fresh === key) throw failure;
     return await handshake(ssh2, hop, fresh, await via(), limits);
   }
-}
-
-export const hopName = (hop: Hop): string => `${hop.user}@${hop.host}:${hop.port}`;
-
-/** Every failure of connecting comes before any program: nothing was sent. */
-export function hopFailure(code: ClusterFailureCode, reason: string, message: string, cause?: unknown): ClusterFailure {
-  return new ClusterFailure(code, message, { reason, sent: 'no', ...(cause === undefined ? {} : { cause }) });
 }
 
 /** Settles like `work`, or fails with `late()` when that takes longer. */
@@ -82,8 +76,6 @@ async function readKey(ssh2: Ssh2, hop: Hop, limits: HopLimits): Promise<string>
   if (!parsed.isPrivateKey()) throw unusable('is a public key');
   return text;
 }
-
-type Stage = 'connect' | 'handshake' | 'auth';
 
 function handshake(ssh2: Ssh2, hop: Hop, privateKey: string, sock: Duplex | undefined, limits: HopLimits): Promise<Client> {
   const pinned = hop.hostKeys.map(parseHostKey);
@@ -137,7 +129,7 @@ function handshake(ssh2: Ssh2, hop: Hop, privateKey: string, sock: Duplex | unde
       tried = true;
       return next({ type: 'publickey', username: hop.user, key: privateKey });
     };
-    client.connect({
+    const settings: ConnectConfig = {
       ...(sock === undefined ? { host: hop.host, port: hop.port } : { sock }),
       username: hop.user,
       authHandler,
@@ -151,41 +143,14 @@ function handshake(ssh2: Ssh2, hop: Hop, privateKey: string, sock: Duplex | unde
       readyTimeout: 0,
       keepaliveInterval: limits.keepaliveSeconds * 1000,
       keepaliveCountMax: limits.keepaliveCount,
-    });
+    };
+    try {
+      client.connect(settings);
+    } catch (error) {
+      refuse(classify(hop, stage, error as Error, asksMore));
+      return;
+    }
+    // Many small packets that wait for each other: with Nagle's algorithm each step costs a delayed acknowledgement of 40 ms.
+    client.setNoDelay(true);
   });
-}
-
-const STAGE_WORDS: Readonly<Record<Stage, string>> = {
-  connect: 'while connecting',
-  handshake: 'during the SSH handshake',
-  auth: 'during authentication',
-};
-
-type SshError = Error & { level?: string; code?: string | number };
-
-function classify(hop: Hop, stage: Stage, error: SshError, asksMore: readonly string[]): ClusterFailure {
-  const name = hopName(hop);
-  if (asksMore.length > 0) {
-    const message = `${name} wants more than the key (${asksMore.join(', ')}): interactive MFA is not supported`;
-    return hopFailure('cluster/auth_refused', 'second_factor', message, error);
-  }
-  // A server that has had enough may hang up with a reason instead of answering the last try.
-  const refused = error.level === 'client-authentication' || (stage === 'auth' && /authentication/i.test(error.message));
-  if (refused) return hopFailure('cluster/auth_refused', 'key_refused', `${name} refused the key`, error);
-  const code = typeof error.code === 'string' ? error.code : '';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return hopFailure('cluster/unreachable', 'dns', `the name ${hop.host} could not be looked up (${code})`, error);
-  }
-  if (stage === 'connect') {
-    const reason = code === 'ECONNREFUSED' ? 'refused' : 'connect';
-    return hopFailure('cluster/unreachable', reason, `${name} could not be connected to (${code || 'no reason given'})`, error);
-  }
-  const reason = code === 'ECONNRESET' || code === 'EPIPE' ? 'dropped' : stage;
-  return hopFailure('cluster/unreachable', reason, `${name} failed ${STAGE_WORDS[stage]}${code ? ` (${code})` : ''}`, error);
-}
-
-function hostKeyChanged(hop: Hop, pinned: readonly HostKey[], presented: HostKey): ClusterFailure {
-  const show = (key: HostKey): string => `${fingerprint(key)} (${key.type})`;
-  const message = `the host key of ${hop.host}:${hop.port} is ${show(presented)}, but pinned is ${pinned.map(show).join(' or ')}; nothing was sent`;
-  return hopFailure('cluster/host_key_changed', 'host_key', message);
 }

@@ -1,0 +1,106 @@
+/**
+ * Commands over an authenticated SSH connection: one exec channel each, until the session is closed, lost or out of time.
+ *
+ * Invariants: the program travels on stdin, so no login shell ever parses it; it is written only after the far side has started the
+ * shell, so a failure before that has sent nothing.
+ */
+import type { Client, ClientChannel } from 'ssh2';
+import { ClusterFailure, type Sent } from '../../failure.ts';
+import { type Ending, exchange, type Listener } from './exchange.ts';
+import type { Session, Sources } from './port.ts';
+
+/**
+ * All that a login shell gets to parse. No `exec` and no slash, both of which a restricted bash refuses; tcsh and fish read two plain
+ * words as any other shell does.
+ */
+export const REMOTE_SHELL = 'sh -s';
+
+export interface Connection {
+  /** Where commands run. */
+  readonly last: Client;
+  /** All hops in the order of travel, the last one too. */
+  readonly clients: readonly Client[];
+  readonly where: string;
+  readonly secondsLeft: number;
+}
+
+export function openSession({ last, clients, where, secondsLeft }: Connection, sources: Sources): Session {
+  const running = new Set<Listener>();
+  let over: ((sent: Sent) => ClusterFailure) | undefined;
+  let lastError: Error | undefined;
+
+  const end = (reason: string, message: string): void => {
+    if (over !== undefined) return;
+    clearTimeout(timer);
+    over = (sent) => unreachable(reason, message, sent, lastError);
+    for (const listener of [...running]) listener.failed(over);
+    // Politely, so that signals just written still arrive; a far side that is silent for good is cut off by the keepalive.
+    for (const client of clients.toReversed()) client.end();
+  };
+  const timer = setTimeout(() => end('session_timed_out', `the session with ${where} used up its time`), Math.max(1, secondsLeft * 1000));
+  last.on('error', (error) => {
+    lastError = error;
+  });
+  last.on('close', () => end('dropped', `the connection to ${where} was lost`));
+
+  return {
+    async run(command) {
+      let mine: Listener | undefined;
+      try {
+        return await exchange(command, where, sources, (listener) => {
+          mine = listener;
+          running.add(listener);
+          if (over !== undefined) listener.failed(over);
+          else startShell(last, where, listener);
+        });
+      } finally {
+        if (mine !== undefined) running.delete(mine);
+      }
+    },
+    async close() {
+      end('closed', `the session with ${where} was closed`);
+    },
+  };
+}
+
+/** Listeners are set in the very callback: what the server sends behind its consent may already be in the buffer. */
+function startShell(client: Client, where: string, listener: Listener): void {
+  const refused = (cause: unknown) => (sent: Sent) =>
+    unreachable('channel_refused', `${where} opened no channel for a command`, sent, cause);
+  const started = (error: Error | undefined, channel: ClientChannel): void => {
+    if (error) {
+      listener.failed(refused(error));
+      return;
+    }
+    let ending: Ending = { how: 'closed' };
+    channel.on('data', (chunk: Buffer) => listener.output('stdout', chunk));
+    channel.stderr.on('data', (chunk: Buffer) => listener.output('stderr', chunk));
+    channel.on('exit', (code: number | null, signal?: string) => {
+      ending = code === null ? { how: 'signal', signal: signal ?? 'unknown' } : { how: 'exit', code };
+    });
+    channel.on('close', () => listener.ended(ending));
+    channel.on('error', (cause: Error) => listener.failed((sent) => lost(where, sent, cause)));
+    listener.opened({
+      // Not `end`: after the end of input ssh2 sends no signal any more. The program exits by itself.
+      write: (program) => void channel.write(program),
+      release: () => channel.close(),
+      kill: () => {
+        channel.signal('TERM');
+        channel.close();
+      },
+    });
+  };
+  try {
+    client.exec(REMOTE_SHELL, started);
+  } catch (error) {
+    // ssh2 throws when its socket is gone and the close is still on its way.
+    listener.failed(refused(error));
+  }
+}
+
+function unreachable(reason: string, message: string, sent: Sent, cause: unknown): ClusterFailure {
+  return new ClusterFailure('cluster/unreachable', message, { reason, sent, ...(cause === undefined ? {} : { cause }) });
+}
+
+const lost = (where: string, sent: Sent, cause: unknown): ClusterFailure =>
+  unreachable('dropped', `the connection to ${where} was lost`, sent, cause);
