@@ -68,6 +68,8 @@ export interface Session {
   /** Puts an ended or running attempt back in its queue; present where `requeue_in_place` is. */
   requeue?(receipt: Receipt): Promise<ActAnswer>;
   observe(targets: readonly Target[]): Promise<Observed>;
+  /** Bytes of output so far, per scheduler id, in one command: how a silent run is told from a working one (protocols §5.2). */
+  outputBytes?(targets: readonly Target[]): Promise<ReadonlyMap<string, number> | undefined>;
   /** Every marker in `pub/` of the job and every base written by a claim; undefined: could not be listed completely. */
   listPublications(job: string, spec: Spec): Promise<Publications | undefined>;
   close(): Promise<void>;
@@ -90,7 +92,8 @@ export interface FoundObject {
 }
 
 export type FindAnswer =
-  | { readonly kind: 'found'; readonly clusterNow: number; readonly objects: readonly FoundObject[] }
+  /** `complete`: every source answered, so an attempt that is not among the objects is proved absent. */
+  | { readonly kind: 'found'; readonly clusterNow: number; readonly complete: boolean; readonly objects: readonly FoundObject[] }
   /** Positive evidence: every source answered completely, and none knows the identity. */
   | { readonly kind: 'absent'; readonly clusterNow: number }
   | { readonly kind: 'unreachable'; readonly says: string };
@@ -135,7 +138,7 @@ export type Observed =
       readonly changed: readonly Observation[];
       /** Targets that every source which answered does not know. */
       readonly absent: readonly Target[];
-      /** Objects with our tag that no target explains: for the sweep and for duplicates. */
+      /** Live objects (never ended ones) with our tag that no target explains: for the sweep and for duplicates. */
       readonly unexplained: readonly FoundObject[];
     };
 

@@ -1,0 +1,56 @@
+/**
+ * Finish: the end of a job is fence, look, act too (protocols §7).
+ * Guards S4: `stop` is written, then one complete look at every object of the job, then what is alive is discarded and looked
+ * for again, then `job_ended`. A job of which nothing could ever have reached its cluster ends without.
+ */
+import type { Session } from '../../cluster/port.ts';
+import { jobOutcome } from '../../job/ending.ts';
+import type { Because } from '../../job/event.ts';
+import { type AttemptView, isObserved, type View } from '../../job/view.ts';
+import type { Ports } from '../ports.ts';
+import { commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+
+export const finish = async (ports: Ports, view: View, because: Because): Promise<Performed> => {
+  if (!isObserved(view)) {
+    for (const place of placesOf(view)) {
+      const left = await withSession(ports, place.cluster, place.login, (session) => stopAndClear(session, view));
+      if (isUnreachable(left)) return nothing(view, left.unreachable);
+      if (left !== undefined) return nothing(view, left);
+    }
+  }
+  return done(
+    await commitIfNext(ports, view, { do: 'finish', because }, (newest, now) => [
+      { type: 'job_ended', outcome: jobOutcome(newest, because, now), because },
+    ]),
+  );
+};
+
+/** A refused or deferred attempt left nothing behind; every other may have. */
+const mayHaveLanded = (attempt: AttemptView): boolean =>
+  attempt.receipt !== undefined || !(attempt.outcome && attempt.outcome.cause !== 'never_landed');
+
+const placesOf = (view: View): readonly { cluster: string; login: string }[] => {
+  const places = new Map(
+    view.attempts.filter(mayHaveLanded).map((a) => [`${a.cluster}#${a.login}`, { cluster: a.cluster, login: a.login }]),
+  );
+  return [...places.values()];
+};
+
+/** Undefined when nothing of the job is alive; else why it cannot end yet. */
+const stopAndClear = async (session: Session, view: View): Promise<string | undefined> => {
+  const mark = await session.fence(view.job, 'stop');
+  if (mark.kind === 'unreachable') return mark.says;
+  for (let looks = 0; looks < 2; looks++) {
+    const found = await session.find(view.job);
+    if (found.kind === 'unreachable') return found.says;
+    if (found.kind === 'absent') return undefined;
+    if (!found.complete) return 'not every source answered';
+    const alive = found.objects.filter((object) => object.state !== 'ended');
+    if (alive.length === 0) return undefined;
+    for (const object of alive) {
+      const answer = await session.discard(object.receipt);
+      if (answer.kind === 'unreachable') return answer.says;
+    }
+  }
+  return 'objects of this job are still alive after they were discarded';
+};

@@ -1,0 +1,87 @@
+/**
+ * Release: fence, look, act (protocols §4.3).
+ * Guards S1 and S2: the intention is committed, then the mark is written (from now on nothing else of this job can begin),
+ * then every live object of the *job* is looked for; only the bound object alone is released. A look that finds more is
+ * believed only if the record, read again after it, has not moved.
+ */
+import type { FoundObject, Session } from '../../cluster/port.ts';
+import { never } from '../../job/assertion.ts';
+import { nextStep, type Step } from '../../job/next-step.ts';
+import { TIMING } from '../../job/timing.ts';
+import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
+import { refresh } from '../load.ts';
+import type { Ports } from '../ports.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+
+export const release = async (ports: Ports, view: View, n: number): Promise<Performed> => {
+  const step: Step = { do: 'release', n };
+  let newest = view;
+  if (attemptOf(view, n).releaseIntendedAt === undefined) {
+    const intended = await commitIfNext(ports, view, step, () => [{ type: 'release_intended', n }]);
+    if (!intended.commitId) return done(intended);
+    newest = intended.view;
+  }
+  const attempt = attemptOf(newest, n);
+  const result = await withSession(ports, attempt.cluster, attempt.login, (session) => fenceLookAct(ports, newest, attempt, session));
+  return isUnreachable(result) ? nothing(newest, result.unreachable) : result;
+};
+
+const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, session: Session): Promise<Performed> => {
+  const receipt = attempt.receipt;
+  if (!receipt) return nothing(view, 'nothing is bound');
+  const mark = await session.fence(view.job, { n: attempt.n, schedulerId: receipt.schedulerId });
+  if (mark.kind === 'unreachable') return nothing(view, mark.says);
+  if (mark.holds !== receipt.schedulerId)
+    return nothing(view, `the mark of attempt ${attempt.n} names ${mark.holds}, not ${receipt.schedulerId}`);
+  if (someRunMayLive(view, attempt, ports.now()) && mark.clusterNow - mark.clusterWrittenAt < TIMING.fenceSeconds * 1000) {
+    return nothing(view, 'an earlier run may still be alive: waiting until this mark has fenced it');
+  }
+  const found = await session.find(view.job);
+  if (found.kind === 'unreachable') return nothing(view, found.says);
+  const objects = found.kind === 'found' ? found.objects : [];
+  const others = objects.filter((object) => object.state !== 'ended' && object.receipt.schedulerId !== receipt.schedulerId);
+  if (others.length > 0) return recordOthers(ports, view, attempt, others);
+  const bound = objects.find((object) => object.receipt.schedulerId === receipt.schedulerId);
+  // Absent or ended: there is nothing to release, and only evidence ends an attempt (a poll brings it).
+  if (!bound || bound.state === 'ended') return nothing(view, 'the bound object is not there to release');
+  // Read again after the look, before the effect: a cancel may have come meanwhile (S5).
+  const now = await refresh(ports.store, view);
+  if (nextStep(now, ports.now()).do !== 'release') return { kind: 'committed', view: now };
+  const answer = await session.release(receipt, attempt.gate);
+  switch (answer.kind) {
+    case 'unreachable':
+      return nothing(now, answer.says);
+    case 'refused':
+      ports.log('warn', 'release refused', { job: view.job, n: attempt.n, says: answer.says });
+      return attempt.releasedAt === undefined ? done(await released(ports, now, attempt.n)) : nothing(now, answer.says);
+    case 'sent':
+      return attempt.releasedAt === undefined ? done(await released(ports, now, attempt.n)) : nothing(now, 'released again');
+    default:
+      return never(answer);
+  }
+};
+
+/** Processes whose fate is unknown count as gone once their own time limit is over by ten minutes (protocols §6.3). */
+const someRunMayLive = (view: View, attempt: AttemptView, now: number): boolean =>
+  view.attempts.some(
+    (a) =>
+      a.n < attempt.n &&
+      a.processes === 'unknown' &&
+      now < (a.startedAt ?? a.plannedAt) + (a.resources.timeLimitSeconds + TIMING.goneAfterLimitSeconds) * 1000,
+  );
+
+/** Exit codes prove nothing; this only says that it was asked for. The next look says what came of it. */
+const released = (ports: Ports, view: View, n: number) =>
+  commitFact(ports, view, (newest) => (attemptOf(newest, n).releasedAt === undefined ? [{ type: 'attempt_released', n }] : []));
+
+const recordOthers = async (ports: Ports, view: View, attempt: AttemptView, others: readonly FoundObject[]): Promise<Performed> => {
+  const now = await refresh(ports.store, view);
+  if (now.version !== view.version) return { kind: 'committed', view: now };
+  const known = new Set(attempt.duplicates.map((d) => d.receipt.schedulerId));
+  const committed = await commitIfNext(ports, now, { do: 'release', n: attempt.n }, () =>
+    others
+      .filter((object) => !known.has(object.receipt.schedulerId))
+      .map((object) => ({ type: 'duplicate_found' as const, n: attempt.n, receipt: object.receipt, running: object.state === 'running' })),
+  );
+  return committed.commitId ? done(committed) : nothing(committed.view, 'another object of this job is alive');
+};

@@ -1,0 +1,53 @@
+/**
+ * Settle: to find out whether a submission whose answer was lost did land (protocols §3.5, §3.6).
+ * Guards S8: "absent" is believed only from complete answers, after the settle time by the cluster's clock read in the same
+ * look-up and by our own, twice, at least 30 s apart. What is not yet a fact waits in WATCH.
+ */
+import type { FindAnswer } from '../../cluster/port.ts';
+import { outcomeOf } from '../../job/cause.ts';
+import { TIMING } from '../../job/timing.ts';
+import { type AttemptView, attemptOf, isUnsettled, type View } from '../../job/view.ts';
+import type { Ports } from '../ports.ts';
+import { readWatch, writeWatch } from '../watch.ts';
+import { bindFound } from './bind.ts';
+import { commitFact, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+
+export const settle = async (ports: Ports, view: View, n: number): Promise<Performed> => {
+  const attempt = attemptOf(view, n);
+  const found = await withSession(ports, attempt.cluster, attempt.login, (session) => session.find(view.job));
+  if (isUnreachable(found)) return nothing(view, found.unreachable, 'settle');
+  if (found.kind === 'unreachable') return nothing(view, found.says, 'settle');
+  if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, view, n, found);
+  if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered', 'settle');
+  return believeAbsent(ports, view, attempt, found);
+};
+
+/** When absence may count at all: both clocks past the settle time. */
+const isPast = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreachable' }>, now: number): boolean =>
+  found.clusterNow > attempt.clusterSettleAt && now > attempt.plannedAt + (attempt.clusterSettleAt - attempt.clusterNow);
+
+const believeAbsent = async (
+  ports: Ports,
+  view: View,
+  attempt: AttemptView,
+  found: Exclude<FindAnswer, { kind: 'unreachable' }>,
+): Promise<Performed> => {
+  const now = ports.now();
+  if (!isPast(attempt, found, now)) return nothing(view, 'not found yet, and it may still land', 'settle');
+  const watch = await readWatch(ports.store, view.job);
+  const firstAt = watch.settle?.commit === attempt.plannedCommit ? watch.settle.absentAt : undefined;
+  if (firstAt === undefined) {
+    await writeWatch(ports.store, view.job, { ...watch, settle: { commit: attempt.plannedCommit, absentAt: now } });
+    return nothing(view, 'absent after its bound; one more look decides', 'settle');
+  }
+  if (now - firstAt < TIMING.settleAgainSeconds * 1000) return nothing(view, 'absent after its bound; one more look decides', 'settle');
+  const proof = `looked up completely at ${firstAt} and ${now}, both after the settle time (cluster ${attempt.clusterSettleAt})`;
+  const committed = await commitFact(ports, view, (newest) => {
+    const latest = attemptOf(newest, attempt.n);
+    if (!isUnsettled(latest) || latest.plannedCommit !== attempt.plannedCommit) return [];
+    const outcome = outcomeOf('never_landed', { ran: 'no', observedAt: now, evidence: [{ source: 'look-up', message: proof }] });
+    return [{ type: 'attempt_never_landed', n: attempt.n, proof, outcome }];
+  });
+  await writeWatch(ports.store, view.job, {});
+  return done(committed);
+};

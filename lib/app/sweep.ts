@@ -1,0 +1,84 @@
+/**
+ * Sweep: objects with our tag that no active attempt explains (protocols §4.1).
+ * Guards S7 and promise 5. It looked first and reads the log now. It ends only what the record surely does not want; what has
+ * no record here is reported and never touched (it may be a restored table), and another tag is none of our business.
+ */
+import type { FoundObject } from '../cluster/port.ts';
+import { parseIdentity } from '../job/identity.ts';
+import { type AttemptView, lastAttempt, type View } from '../job/view.ts';
+import { commit } from './commit.ts';
+import { loadView } from './load.ts';
+import type { Ports } from './ports.ts';
+import { isUnreachable, withSession } from './step/work.ts';
+
+/** An ended attempt counts as not ended for so long: its successor's release, or its own requeue, looks for itself. */
+const SETTLED_MS = 10 * 60 * 1000;
+const MOST = 100;
+
+export const sweepObjects = async (
+  ports: Ports,
+  cluster: string,
+  login: string,
+  objects: readonly FoundObject[],
+  actor: string,
+): Promise<void> => {
+  const doomed: FoundObject[] = [];
+  for (const object of objects.slice(0, MOST)) {
+    const identity = parseIdentity(object.receipt.identity);
+    if (!identity || identity.tag !== ports.tag) continue;
+    const view = await loadView(ports.store, identity.job);
+    if (!view) {
+      ports.log('warn', 'an object of our tag has no record here: left alone', {
+        cluster,
+        identity: object.receipt.identity,
+        id: object.receipt.schedulerId,
+      });
+      continue;
+    }
+    const verdict = judge(view, object, ports.now());
+    if (verdict === 'duplicate') await recordDuplicate(ports, view.job, object, actor);
+    if (verdict === 'discard') doomed.push(object);
+  }
+  if (doomed.length === 0) return;
+  const said = await withSession(ports, cluster, login, async (session) => {
+    for (const object of doomed) {
+      const answer = await session.discard(object.receipt);
+      ports.log('warn', 'discarded an object that the record does not want', {
+        cluster,
+        identity: object.receipt.identity,
+        id: object.receipt.schedulerId,
+        answer: answer.kind,
+      });
+    }
+  });
+  if (isUnreachable(said)) ports.log('warn', 'sweep could not discard', { cluster, says: said.unreachable });
+};
+
+const judge = (view: View, object: FoundObject, now: number): 'leave' | 'duplicate' | 'discard' => {
+  if (view.ended) return now - view.ended.at > SETTLED_MS ? 'discard' : 'leave';
+  const attempt = view.attempts[object.n - 1];
+  // Not planned yet by what we can read, or its answer is being settled: whoever does that binds it.
+  if (!attempt || attempt.state === 'planned' || attempt.state === 'uncertain') return 'leave';
+  if (isBoundTo(attempt, object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';
+  if (attempt.state === 'ended') return isSettled(view, attempt, now) ? 'discard' : 'leave';
+  const known = attempt.duplicates.some((d) => d.receipt.schedulerId === object.receipt.schedulerId && !d.discarded);
+  return known ? 'leave' : 'duplicate';
+};
+
+const isBoundTo = (attempt: AttemptView, object: FoundObject): boolean => attempt.receipt?.schedulerId === object.receipt.schedulerId;
+
+const isSettled = (view: View, attempt: AttemptView, now: number): boolean => {
+  if (attempt.state !== 'ended' || attempt.requeueIntendedAt !== undefined) return false;
+  const provisional = attempt === lastAttempt(view) && attempt.outcome?.class === 'evidence';
+  const requeued = attempt === lastAttempt(view) && view.decision?.action.kind === 'requeue';
+  return !provisional && !requeued && now - (attempt.endedAt ?? now) > SETTLED_MS;
+};
+
+/** Of an attempt that lives, the supervisor discards what is not bound: it is told by the record. */
+const recordDuplicate = async (ports: Ports, job: string, object: FoundObject, actor: string): Promise<void> => {
+  await commit(ports, job, actor, (view) =>
+    judge(view, object, ports.now()) === 'duplicate'
+      ? [{ type: 'duplicate_found', n: object.n, receipt: object.receipt, running: object.state === 'running' }]
+      : undefined,
+  );
+};

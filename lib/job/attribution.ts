@@ -1,0 +1,60 @@
+/**
+ * Attribution: an end after our own cancel takes its cause from why we cancelled, unless the program's own result says
+ * otherwise (contract §3). Applied once, before `attempt_ended` is committed; a recorded outcome is never rewritten.
+ */
+import { type Cause, type Outcome, outcomeOf } from './cause.ts';
+import type { AttemptView } from './view.ts';
+
+/** Causes that our own cancel looks like from outside: anything else is the program's or the scheduler's own word. */
+const OURS_LOOKS_LIKE: readonly Cause[] = [
+  'cancelled_by_dispatch',
+  'cancelled_by_user',
+  'cancelled_by_unknown',
+  'signalled',
+  'gate_expired',
+  'vanished',
+  'launch_failed',
+];
+
+export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
+  const cancel = attempt.cancel;
+  if (!cancel || !OURS_LOOKS_LIKE.includes(outcome.cause)) return outcome;
+  if (outcome.cause === 'launch_failed' && outcome.detail['stage'] !== 'guard') return outcome;
+  const { evidence, observedAt, confidence } = outcome;
+  const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';
+  const as = (cause: Cause, detail: Outcome['detail'] = {}, ranAs = ran): Outcome =>
+    outcomeOf(cause, { detail, evidence, observedAt, confidence, ran: ranAs });
+  const reason = cancel.said ?? '';
+  switch (cancel.why) {
+    case 'request':
+    case 'limit':
+      return as('cancelled_by_dispatch');
+    case 'deadline':
+    case 'wall_clock':
+      return as('deadline', { by: cancel.why });
+    case 'stall':
+      return as('stalled', { since: reason });
+    case 'patience':
+      return attempt.pending?.group === 'budget'
+        ? as('budget', { reason: attempt.pending.reason }, 'no')
+        : as('no_capacity', { reason: attempt.pending?.reason ?? '' }, 'no');
+    case 'never':
+      return as(neverCause(attempt, reason), { reason, stage: 'pending' }, 'no');
+  }
+};
+
+const neverCause = (attempt: AttemptView, reason: string): Cause =>
+  attempt.pending?.group === 'launch_failed' ? 'launch_failed' : reason.startsWith('Dependency') ? 'dependency_failed' : 'unsatisfiable';
+
+/** The outcome of an attempt of which nothing ever reached the cluster: deferred, then given up (protocols §3.4). */
+export const unsent = (attempt: AttemptView, why: NonNullable<AttemptView['cancel']>['why'], now: number): Outcome => {
+  const cause: Cause =
+    why === 'patience' ? 'no_capacity' : why === 'deadline' || why === 'wall_clock' ? 'deadline' : 'cancelled_by_dispatch';
+  const reason = attempt.deferred?.reason ?? '';
+  return outcomeOf(cause, {
+    ran: 'no',
+    observedAt: now,
+    detail: { reason },
+    evidence: [{ source: 'dispatch', message: `never sent: ${reason}`.slice(0, 1024) }],
+  });
+};

@@ -1,0 +1,85 @@
+/**
+ * Limits and matching: which rule of a policy an outcome meets, and what is already used up (contract §5).
+ * Pure arithmetic over the view; recovery.ts turns it into a verdict.
+ */
+import type { Outcome } from './cause.ts';
+import type { Rule } from './policy.ts';
+import type { AttemptView, View } from './view.ts';
+
+const LOG_RULES_STOP = 9500;
+
+/** `any` is every cause except success and people; people match only a rule that names them. */
+const names = (rule: Rule, outcome: Outcome): boolean =>
+  rule.on.some(
+    (on) => on === outcome.cause || on === outcome.class || (on === 'any' && outcome.class !== 'success' && outcome.class !== 'people'),
+  );
+
+const numberIn = (list: readonly number[] | undefined, value: unknown): boolean =>
+  list === undefined || (typeof value === 'number' && list.includes(value));
+
+const conditionsHold = (rule: Rule, outcome: Outcome): boolean => {
+  const when = rule.when;
+  if (!when) return true;
+  const { code, signal, scope, message } = outcome.detail;
+  if (!numberIn(when.exitCode, code) || !numberIn(when.signal, signal)) return false;
+  if (when.scope && !(typeof scope === 'string' && when.scope.includes(scope))) return false;
+  const said = [message, ...outcome.evidence.flatMap((e) => [e.message, e.reason])];
+  return when.message === undefined || said.some((text) => typeof text === 'string' && text.includes(when.message as string));
+};
+
+/** Index of the first rule that matches, or −1. Success matches none. */
+export const matchingRule = (rules: readonly Rule[], outcome: Outcome): number =>
+  outcome.class === 'success' ? -1 : rules.findIndex((rule) => names(rule, outcome) && conditionsHold(rule, outcome));
+
+/** Runs that the scheduler began by itself over all attempts: what `requeue by scheduler` counts. */
+export const schedulerRequeues = (view: View): number => view.attempts.reduce((sum, a) => sum + a.requeuedByScheduler, 0);
+
+/** How often a rule acted so far. */
+export const usesOf = (view: View, rule: number): number => {
+  const spec = view.spec?.policy.rules[rule]?.do;
+  if (spec && 'requeue' in spec && spec.requeue.by === 'scheduler') return schedulerRequeues(view);
+  return view.decisions.filter((d) => d.by.kind === 'rule' && d.by.rule === rule && (d.action.kind === 'requeue' || d.action.counts))
+    .length;
+};
+
+const madeProgress = (attempt: AttemptView): boolean => attempt.runs.some((run) => (run.latest?.step ?? -1) > attempt.resume.step);
+
+/** Attempts in a row without progress, the last one included; those that never ran neither count nor reset. */
+export const withoutProgress = (view: View): number => {
+  let count = 0;
+  for (const attempt of view.attempts.toReversed()) {
+    if (attempt.outcome?.ran === 'no') continue;
+    if (madeProgress(attempt)) break;
+    count++;
+  }
+  return count;
+};
+
+/** A second memory kill at the same memory teaches nothing new (C033). */
+const sameMemoryAgain = (view: View, attempt: AttemptView): boolean => {
+  const before = view.attempts[attempt.n - 2];
+  return (
+    attempt.outcome?.cause === 'out_of_memory' &&
+    before?.outcome?.cause === 'out_of_memory' &&
+    before.resources.memoryPerNodeMi === attempt.resources.memoryPerNodeMi
+  );
+};
+
+/** The general limits that forbid one more attempt, as a phrase for people; undefined: none does. */
+export const exhausted = (view: View, attempt: AttemptView): string | undefined => {
+  const limits = view.spec?.policy.limits;
+  if (!limits) return undefined;
+  if (view.version >= LOG_RULES_STOP) return `the record holds ${view.version} commits`;
+  if (view.attempts.length >= limits.attempts) return `${view.attempts.length} of ${limits.attempts} attempts are used`;
+  const idle = withoutProgress(view);
+  if (limits.attemptsWithoutProgress !== undefined && idle >= limits.attemptsWithoutProgress)
+    return `${idle} attempts in a row made no progress`;
+  if (sameMemoryAgain(view, attempt)) return `out of memory twice with ${attempt.resources.memoryPerNodeMi ?? 'the default'} MiB per node`;
+  return undefined;
+};
+
+/** Whether the rule's own `max` forbids one more use for this attempt. */
+export const ruleUsedUp = (view: View, rule: number, max: number, ran: Outcome['ran']): string | undefined => {
+  const uses = usesOf(view, rule);
+  return ran !== 'no' && uses >= max ? `rule ${rule} was used ${uses} of ${max} times` : undefined;
+};
