@@ -26,7 +26,9 @@ export interface ClusterConfiguration {
   readonly adapter: Adapter;
   readonly pollEverySeconds: number;
   readonly landingBoundSeconds: number;
-  readonly logins: readonly string[];
+  /** May be looked at but never written to. */
+  readonly readOnly: boolean;
+  readonly logins: readonly { readonly id: string; readonly user: string }[];
 }
 
 export interface Ports {

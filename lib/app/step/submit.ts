@@ -3,12 +3,13 @@
  * Guards S3 and promise 5: nothing is sent that `attempt_planned` did not name, under a bound that this very commit holds, by
  * anyone but its committer; and what the answer leaves open is settled before anything else may begin.
  */
-import type { RenderOptions, Session, SubmitAnswer } from '../../cluster/port.ts';
+import type { Session, SubmitAnswer } from '../../cluster/port.ts';
 import type { Probe } from '../../job/capability.ts';
 import type { Event, EventOf, Point } from '../../job/event.ts';
 import { NOTHING } from '../../job/event.ts';
 import { epochOf, identityOf } from '../../job/identity.ts';
-import { latest } from '../../job/point.ts';
+import { requeueOf } from '../../job/plan-input.ts';
+import { fixedByBase, fixedByPlan, lastFixed, latest } from '../../job/point.ts';
 import type { Spec } from '../../job/spec.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, lastAttempt, type View } from '../../job/view.ts';
@@ -35,17 +36,12 @@ export const withScript = async (ports: Ports, job: string, spec: Spec): Promise
   return { ...spec, program: { ...spec.program, ...(script === undefined ? {} : { script }) } };
 };
 
-export const renderOptionsOf = (spec: Spec): RenderOptions => {
-  const by = spec.policy.rules.map((rule) => ('requeue' in rule.do ? rule.do.requeue.by : undefined)).find((kind) => kind !== undefined);
-  return { requeue: by ?? 'never', patienceSeconds: spec.patienceSeconds };
-};
-
 const planAndSend = async (ports: Ports, view: View, n: number, spec: Spec, probe: Probe, session: Session): Promise<Performed> => {
   const resume = await resumePoint(view, n, spec, session);
   if (!resume) return nothing(view, 'the publications could not be listed');
   const clusterNow = await session.clock();
   if (clusterNow === undefined) return nothing(view, 'the cluster did not tell its time');
-  const options = renderOptionsOf(spec);
+  const options = { requeue: requeueOf(spec.policy), patienceSeconds: spec.patienceSeconds };
   const gate = session.gateFor(spec, probe, options, clusterNow);
   const planned = await commitIfNext(ports, view, { do: 'submit', n }, (newest) => [
     plan(ports, newest, n, spec, { resume, clusterNow, gate, requeueable: options.requeue !== 'never' }),
@@ -108,11 +104,8 @@ const resumePoint = async (view: View, n: number, spec: Spec, session: Session):
   if (!last || (decided?.kind === 'relaunch' && decided.from === 'scratch')) return NOTHING(epochOf(n, 0));
   const listed = await session.listPublications(view.job, spec);
   if (!listed) return undefined;
-  const fixed = [
-    ...view.attempts.map((a) => ({ epoch: epochOf(a.n, 0), point: a.resume })),
-    ...listed.bases.map((b) => ({ epoch: epochOf(b.n, b.run), point: b.base })),
-  ].toSorted((a, b) => a.epoch - b.epoch);
-  return latest(fixed.at(-1) ?? { epoch: 0, point: NOTHING() }, listed.publications);
+  const fixed = [...view.attempts.map((a) => fixedByPlan(a.n, a.resume)), ...listed.bases.map(fixedByBase)];
+  return latest(lastFixed(fixed), listed.publications);
 };
 
 const defer = (ports: Ports, view: View, attempt: AttemptView, reason: string, seconds: number = TIMING.retrySeconds) =>

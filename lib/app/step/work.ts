@@ -39,7 +39,7 @@ export const done = (committed: Committed): Performed => ({ kind: 'committed', v
 
 /** Runs with one connection to the cluster and login of the job, closed whatever happens. Undefined: it could not be had. */
 export const withSession = async <T>(
-  ports: Ports,
+  ports: Pick<Ports, 'clusters'>,
   cluster: string,
   login: string,
   use: (session: Session) => Promise<T>,

@@ -1,0 +1,55 @@
+/**
+ * Plan a job: what would be done with a spec on its cluster, before anything starts (contract §6). Pure but for the probe it asks for.
+ */
+import { createHash } from 'node:crypto';
+import type { Rendering } from '../cluster/port.ts';
+import { parseSpec } from '../job/parse-spec.ts';
+import { type Plan, plan } from '../job/plan.ts';
+import { requeueOf } from '../job/plan-input.ts';
+import type { Refusal } from '../job/refusal.ts';
+import type { Spec } from '../job/spec.ts';
+import type { ClusterConfiguration, Ports } from './ports.ts';
+
+export type Planned =
+  | { readonly kind: 'planned'; readonly spec: Spec; readonly plan: Plan; readonly login: string }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export const planJob = async (ports: Ports, input: unknown): Promise<Planned> => {
+  const named =
+    typeof input === 'object' && input !== null && 'cluster' in input && typeof input.cluster === 'string'
+      ? ports.clusters.get(input.cluster)
+      : undefined;
+  const parsed = parseSpec(input, named ? { kind: named.adapter.kind } : {});
+  if (!parsed.ok) return { kind: 'refused', refusals: parsed.refusals };
+  const { spec } = parsed;
+  const cluster = ports.clusters.get(spec.cluster);
+  if (!cluster) {
+    const says = `there is no cluster '${spec.cluster}': one of ${[...ports.clusters.keys()].join(', ')}`;
+    return { kind: 'refused', refusals: [{ path: 'cluster', code: 'unknown_value', says }] };
+  }
+  const login = cluster.logins.find((one) => spec.login === undefined || one.id === spec.login);
+  const probe = login ? await ports.probeOf(cluster.id, login.id) : undefined;
+  const made = plan(
+    {
+      spec,
+      cluster: {
+        id: cluster.id,
+        kind: cluster.adapter.kind,
+        readOnly: cluster.readOnly,
+        landingBoundSeconds: cluster.landingBoundSeconds,
+        pollEverySeconds: cluster.pollEverySeconds,
+      },
+      login,
+      probe,
+      rendering: probe ? rendered(cluster, spec, probe) : undefined,
+      now: ports.now(),
+    },
+    sha256,
+  );
+  return { kind: 'planned', spec, plan: made, login: login?.id ?? '' };
+};
+
+const rendered = (cluster: ClusterConfiguration, spec: Spec, probe: Parameters<ClusterConfiguration['adapter']['render']>[1]): Rendering =>
+  cluster.adapter.render(spec, probe, { requeue: requeueOf(spec.policy), patienceSeconds: spec.patienceSeconds });

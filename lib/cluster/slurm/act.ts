@@ -1,0 +1,103 @@
+/**
+ * Acts on one object: fence, release, cancel, discard, requeue. Each is one remote program and idempotent; exit codes prove
+ * nothing, only the next look does (protocols §4.3).
+ *
+ * Invariant: an act on an id looks first whether the id still names this very object (C012); another object under a used id is
+ * never touched, and an object of another tag is refused before anything is sent.
+ */
+import type { Gate, Receipt } from '../../job/event.ts';
+import type { ActAnswer, FenceAnswer } from '../port.ts';
+import { parseMark } from './control-files.ts';
+import { ASK_CLOCK, type Asked, clockOf } from './remote.ts';
+import { readShownJob } from './shown-job.ts';
+import { quote } from './transport/quote.ts';
+
+/** Written aside, then linked: the mark appears whole and once. What it holds is read back, whoever wrote it. */
+export const fenceProgram = (control: string, mark: { readonly n: number; readonly schedulerId: string } | 'stop'): string => {
+  const path = mark === 'stop' ? `${control}/stop` : `${control}/release/${mark.n}`;
+  return `umask 077
+c=${quote(control)}
+mkdir -p "$c/release"
+now=$(date +%s)
+aside=$c/release/.aside-$now-$$
+printf '%s %s\\n' ${mark === 'stop' ? '-' : quote(mark.schedulerId)} "$now" > "$aside"
+ln "$aside" ${quote(path)} 2> /dev/null
+rm -f "$aside"
+ask mark cat ${quote(path)}
+${ASK_CLOCK}`;
+};
+
+export const readFence = (asked: Asked): FenceAnswer => {
+  if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };
+  const answer = asked.answers.get('mark');
+  const mark = parseMark(answer?.stdout ?? '');
+  const clusterNow = clockOf(asked.answers);
+  if (!mark || clusterNow === undefined)
+    return { kind: 'unreachable', says: `the mark cannot be read: ${answer?.stderr.slice(-256) ?? ''}` };
+  return { kind: 'marked', holds: mark.holds, clusterWrittenAt: mark.writtenAt, clusterNow };
+};
+
+export type Act = 'release' | 'cancel' | 'requeue';
+
+const wordsOf = (act: Act, id: string, gate: Gate | undefined): readonly string[] => {
+  switch (act) {
+    case 'release':
+      // Releasing a hold does not clear a begin time, and the other way round: each gate has its own key.
+      return gate?.mechanism === 'hold' || gate?.mechanism === 'hold_deadline'
+        ? [`scontrol release ${id}`]
+        : [`scontrol update JobId=${id} StartTime=now`];
+    case 'cancel':
+      return [`scancel ${id}`];
+    case 'requeue':
+      // Allowed for this one time only: afterwards the scheduler shall not requeue by itself.
+      return [`scontrol update JobId=${id} Requeue=1`, `scontrol requeue ${id}`, `scontrol update JobId=${id} Requeue=0`];
+  }
+};
+
+/** The identity has no character that a shell or a pattern would read: it was parsed before. The submit time is compared here too. */
+export const actProgram = (act: Act, receipt: Receipt, gate?: Gate): string => {
+  const { schedulerId: id, identity, submittedAt } = receipt;
+  return `shown() { slurm 30 scontrol -o show job ${id}; }
+ask shown shown
+line=$(shown 2> /dev/null | head -n 1)
+case $line in "JobId=${id} JobName=${identity} "*) ;; *) tell other "$line"; exit 0 ;; esac
+submitted=\${line#* SubmitTime=}
+submitted=\${submitted%% *}
+case $submitted in '' | *[!0-9]*) tell other 'no submit time'; exit 0 ;; esac
+[ "$submitted" -ge ${Math.floor(submittedAt / 1000)} ] || { tell other 'submitted earlier'; exit 0; }
+${wordsOf(act, id, gate)
+  .map((words, i) => `ask act${i} slurm 60 ${words}\n`)
+  .join('')}`;
+};
+
+const ALREADY = ['Job has already finished', 'Job is no longer pending execution', 'already completing or completed'];
+const CERTAIN = [
+  'Access/permission denied',
+  'Invalid user id',
+  'Requested operation is presently disabled',
+  'Invalid job id specified',
+  'Job can not be altered now',
+  'Job is pending execution',
+];
+
+export const readAct = (act: Act, asked: Asked, receipt: Receipt): ActAnswer => {
+  if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };
+  const shown = asked.answers.get('shown');
+  const isUnknown = shown?.exitCode !== 0 && shown?.stderr.includes('Invalid job id specified') === true;
+  const job = readShownJob(shown?.stdout ?? '');
+  if (isUnknown || (job && asked.answers.has('other'))) {
+    // Nothing of ours is there any more: what a cancel wants is so already.
+    if (act === 'cancel') return { kind: 'sent' };
+    return {
+      kind: 'refused',
+      says: isUnknown ? 'Invalid job id specified' : `job ${receipt.schedulerId} is another object: ${job?.name ?? ''}`,
+    };
+  }
+  if (!job) return { kind: 'unreachable', says: `scontrol: ${(shown?.stderr ?? 'no answer').trim().slice(-512)}` };
+  const main = asked.answers.get(act === 'requeue' ? 'act1' : 'act0');
+  if (!main) return { kind: 'unreachable', says: 'the act ended early' };
+  const says = main.stderr.trim().slice(-512);
+  if (main.exitCode === 0 || ALREADY.some((text) => says.includes(text))) return { kind: 'sent' };
+  // A stopped or frozen controller says things like `Unexpected message received`; it may still apply what it was asked.
+  return CERTAIN.some((text) => says.includes(text)) ? { kind: 'refused', says } : { kind: 'unreachable', says };
+};

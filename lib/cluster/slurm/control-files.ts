@@ -1,0 +1,123 @@
+/**
+ * The files by which a job's runs and dispatch speak to each other on the cluster: marks, claims, bases, results, refusals in the
+ * control folder, and the markers of publications (protocols §4.2, §8.1). Pure: names and contents only.
+ *
+ * Invariant: a file that does not have exactly the written form says nothing; it is never read as something near it.
+ */
+import type { Point } from '../../job/event.ts';
+import { epochOf } from '../../job/identity.ts';
+import type { Publication } from '../port.ts';
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 base32 of the UTF-8, lower case, no padding: what a path becomes within the name of a marker. */
+export const encodePath = (path: string): string => {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of Buffer.from(path, 'utf8')) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET[(value >> bits) & 31];
+    }
+    value &= (1 << bits) - 1;
+  }
+  return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text;
+};
+
+/** Undefined for anything but the encoding of a relative path that stays below its root and holds no control character. */
+export const decodePath = (text: string): string | undefined => {
+  const bytes: number[] = [];
+  let bits = 0;
+  let value = 0;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return undefined;
+    value = (value << 5) | digit;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push((value >> bits) & 255);
+      value &= (1 << bits) - 1;
+    }
+  }
+  const path = Buffer.from(bytes).toString('utf8');
+  const isSafe = !/[\0-\x1f\x7f]/.test(path) && !path.split('/').some((part) => part === '' || part === '..' || part === '.');
+  return isSafe && encodePath(path) === text ? path : undefined;
+};
+
+const twenty = (value: number): string => String(value).padStart(20, '0');
+
+/** `pub/<epoch>-<step>-<path>`. */
+export const markerName = (publication: Publication): string =>
+  `${twenty(publication.epoch)}-${twenty(publication.step)}-${encodePath(publication.path)}`;
+
+export const parseMarker = (name: string): Publication | undefined => {
+  const parts = /^(\d{20})-(\d{20})-([a-z2-7]{1,213})$/.exec(name);
+  const path = parts ? decodePath(parts[3]!) : undefined;
+  if (!parts || path === undefined) return undefined;
+  const [epoch, step] = [Number(parts[1]), Number(parts[2])];
+  return Number.isSafeInteger(epoch) && Number.isSafeInteger(step) ? { epoch, step, path } : undefined;
+};
+
+/** The start of every marker of attempt n: all digits of the epoch but the six of the run. */
+export const markerPrefix = (n: number): string => twenty(epochOf(n, 0)).slice(0, 14);
+
+/** `<epoch> <step> <path in base32, or - for nothing>`: a point as the wrapper reads and writes it. */
+export const formatPoint = (point: Point): string => `${point.epoch} ${point.step} ${point.path === '' ? '-' : encodePath(point.path)}`;
+
+export const parsePoint = (text: string): Point | undefined => {
+  const parts = /^(\d{1,15}) (-1|\d{1,15}) (-|[a-z2-7]+)\n?$/.exec(text);
+  if (!parts) return undefined;
+  const path = parts[3] === '-' ? '' : decodePath(parts[3]!);
+  return path === undefined ? undefined : { epoch: Number(parts[1]), step: Number(parts[2]), path };
+};
+
+/** A release mark: `<scheduler id> <epoch seconds when it was written>`; a stop mark has `-` for the id. */
+export const parseMark = (text: string): { readonly holds: string; readonly writtenAt: number } | undefined => {
+  const parts = /^(-|\d+) (\d{1,12})\n?$/.exec(text);
+  return parts ? { holds: parts[1] === '-' ? '' : parts[1]!, writtenAt: Number(parts[2]) * 1000 } : undefined;
+};
+
+/** What a run's wrapper wrote at its end. */
+export interface Result {
+  readonly id: string;
+  readonly run: number;
+  readonly exit: number;
+  /** Set where the exit code says that a signal ended the program (128 + signal). */
+  readonly signal?: number;
+  /** The wrapper itself ended the program: its own time limit, or a later mark. */
+  readonly stopped?: 'time_limit' | 'fenced';
+  /** The wrapper was told to terminate before the program ended. */
+  readonly told: boolean;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Undefined unless whole: the last line is `end`. */
+export const parseResult = (text: string): Result | undefined => {
+  if (!text.endsWith('\nend\n')) return undefined;
+  const said = new Map(text.split('\n').map((line) => [line.split('=', 1)[0]!, line.slice(line.indexOf('=') + 1)] as const));
+  const number = (key: string): number | undefined => (/^\d{1,12}$/.test(said.get(key) ?? '') ? Number(said.get(key)) : undefined);
+  const [run, exit, started, ended] = [number('run'), number('exit'), number('started'), number('ended')];
+  if (run === undefined || exit === undefined || started === undefined || ended === undefined) return undefined;
+  const [signal, stopped] = [number('signal'), said.get('stopped')];
+  return {
+    id: said.get('id') ?? '',
+    run,
+    exit,
+    ...(signal ? { signal } : {}),
+    ...(stopped === 'time_limit' || stopped === 'fenced' ? { stopped } : {}),
+    told: said.get('told') === 'yes',
+    startedAt: started * 1000,
+    endedAt: ended * 1000,
+  };
+};
+
+/** `refused/<id>-<run>`: `<stage>: <why>`. */
+export const parseRefusal = (text: string): { readonly stage: string; readonly says: string } | undefined => {
+  const parts = /^([a-z_]{1,32}): (.{0,512})\n?$/s.exec(text);
+  return parts ? { stage: parts[1]!, says: parts[2]!.trim() } : undefined;
+};

@@ -1,0 +1,245 @@
+/**
+ * The program of the batch wrapper, in POSIX sh (compute nodes have no Node): guard, claim, base, run, watch, result.
+ *
+ * Invariants guarded on the node (protocols §4.2, §6.3, §8.1): the program starts only under a release mark that names this very
+ * object, and only once per run; a later mark or a stop mark ends it within a minute or so; each run writes its own exec folder and
+ * its own result. Nothing here removes or rewrites what another run wrote.
+ */
+export const WRAPPER_BODY = String.raw`
+set -u
+umask 077
+unset CDPATH ENV BASH_ENV
+d_id=${'$'}{SLURM_JOB_ID:-}
+d_run=${'$'}{SLURM_RESTART_COUNT:-0}
+d_started=$(date +%s)
+d_pid= d_watcher= d_told=no d_caught=no
+
+# The file is the proof, the code alone is not: a program may exit with 79 too.
+d_refuse() {
+  mkdir -p "$d_control/refused"
+  printf '%s\n' "$1" > "$d_control/refused/.$d_id-$d_run" &&
+    mv -f "$d_control/refused/.$d_id-$d_run" "$d_control/refused/$d_id-$d_run"
+  printf 'dispatch: refused to run: %s\n' "$1" >&2
+  d_exit 79
+}
+# A code on which this cluster requeues by itself never reaches it; the files tell the real one.
+d_exit() {
+  case $d_bad_codes in *" $1 "*) exit "$d_other_code" ;; esac
+  exit "$1"
+}
+
+# Sets d_no to why this run may not run, or d_holds to what the mark of this attempt holds (empty: no mark yet).
+d_look() {
+  d_no= d_holds=
+  # Listing makes a shared file system ask its server again instead of answering from memory.
+  ls "$d_control/release" "$d_control" > /dev/null 2>&1
+  if [ -e "$d_control/stop" ]; then d_no='guard: the job was stopped'; return 0; fi
+  for d_mark in "$d_control/release/"*; do
+    d_k=${'$'}{d_mark##*/}
+    case $d_k in '' | *[!0-9]*) continue ;; esac
+    if [ "$d_k" -gt "$d_n" ]; then d_no="guard: attempt $d_k has a release mark"; return 0; fi
+  done
+  if [ -f "$d_control/release/$d_n" ]; then
+    read -r d_holds d_rest 2> /dev/null < "$d_control/release/$d_n" || d_holds=
+    if [ -n "$d_holds" ] && [ "$d_holds" != "$d_id" ]; then d_no="guard: the release mark names object $d_holds"; fi
+  fi
+  return 0
+}
+
+d_wait_for_mark() {
+  d_waited=0
+  while :; do
+    d_look
+    [ -z "$d_no" ] || d_refuse "$d_no"
+    [ -z "$d_holds" ] || return 0
+    [ "$d_waited" -lt "$d_late" ] || d_refuse 'guard: this attempt was never released'
+    sleep "$d_again"
+    d_waited=$((d_waited + d_again))
+  done
+}
+
+# The link is made once whoever asks; its text proves whose it is, also when the answer of ln was lost.
+d_claim_run() {
+  mkdir -p "$d_control/claims"
+  d_nonce=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
+  ln -s "$d_id-$d_run-$d_nonce" "$d_control/claims/$d_n-$d_run" 2> /dev/null
+  d_owner=$(readlink "$d_control/claims/$d_n-$d_run")
+  [ "$d_owner" = "$d_id-$d_run-$d_nonce" ] || d_refuse "guard: run $d_run is claimed by ${'$'}{d_owner:-nobody that can be read}"
+}
+
+# What awk needs to read a marker's path: base32, lower case, no padding.
+d_decode='function decode(t,  i, k, v, b, d, c, out) {
+  v = 0; b = 0; out = ""
+  for (i = 1; i <= length(t); i++) {
+    k = index("abcdefghijklmnopqrstuvwxyz234567", substr(t, i, 1)) - 1
+    if (k < 0) return ""
+    v = v * 32 + k; b += 5
+    if (b >= 8) { b -= 8; d = 2 ^ b; c = int(v / d); v = v - c * d; if (c < 32 || c == 127) return ""; out = out sprintf("%c", c) }
+  }
+  return out
+}'
+
+# The point this run resumes from: that of the plan for run 0; later the greatest among the last point fixed and what was
+# published since by the runs it was fixed for, at or above its step. Prints "epoch step path32".
+d_resolve() {
+  d_point=$d_resume d_from=$((d_n * 1000000)) d_k=$((d_run - 1))
+  while [ "$d_k" -ge 0 ]; do
+    if [ -f "$d_control/bases/$d_n-$d_k" ]; then
+      read -r d_point < "$d_control/bases/$d_n-$d_k"
+      d_from=$((d_n * 1000000 + d_k))
+      break
+    fi
+    d_k=$((d_k - 1))
+  done
+  if [ "$d_run" -eq 0 ]; then printf '%s\n' "$d_point"; return 0; fi
+  d_names=$(ls -1 "$d_root/pub") || return 1
+  printf '%s\n' "$d_names" | LC_ALL=C awk -v from="$(printf '%020d' "$d_from")" -v to="$(printf '%020d' "$d_epoch")" -v point="$d_point" "$d_decode"'
+    BEGIN {
+      split(point, p, " ")
+      least = p[2] < 0 ? "" : sprintf("%20s", p[2]); gsub(/ /, "0", least)
+      best = ""
+    }
+    /^[0-9]+-[0-9]+-[a-z2-7]+$/ && length($0) >= 43 && substr($0, 21, 1) == "-" && substr($0, 42, 1) == "-" {
+      e = substr($0, 1, 20) ""; s = substr($0, 22, 20) ""; t = substr($0, 43); path = decode(t)
+      if (path == "" || path ~ /(^|\/)\.?\.?(\/|$)/) next
+      if (("" e) < ("" from) || ("" e) >= ("" to) || ("" s) < ("" least)) next
+      if (best == "" || ("x" e s path) > ("x" best bpath)) { best = e s; bpath = path; be = e; bs = s; bt = t }
+    }
+    END {
+      if (best == "") { print point; exit }
+      sub(/^0+/, "", be); sub(/^0+/, "", bs)
+      print (be == "" ? "0" : be), (bs == "" ? "0" : bs), bt
+    }'
+}
+
+d_write_base() {
+  d_point=$(d_resolve) || d_refuse 'checkpoint: the publications cannot be listed on this node'
+  case $d_point in *' '*' '*) ;; *) d_refuse 'checkpoint: no resume point could be told' ;; esac
+  mkdir -p "$d_control/bases"
+  printf '%s\n' "$d_point" > "$d_control/bases/.$d_n-$d_run" &&
+    mv -f "$d_control/bases/.$d_n-$d_run" "$d_control/bases/$d_n-$d_run" ||
+    d_refuse 'checkpoint: the base of this run cannot be written'
+}
+
+# Contract 4a. Only in the program's own process: what a user sets, PATH above all, must not reach the wrapper.
+d_environment() {
+  unset LC_ALL DISPATCH_RESUME_FROM DISPATCH_RESUME_STEP
+  d_user_environment
+  if [ -n "$d_secrets" ]; then
+    . "$d_secrets"
+    [ "$d_keep_secrets" = yes ] || "$d_rm" -f "$d_secrets"
+  fi
+  export PATH="$d_control/bin:${'$'}{PATH:-/usr/local/bin:/usr/bin:/bin}"
+  export DISPATCH_JOB="$d_job" DISPATCH_CLUSTER="$d_cluster" DISPATCH_ATTEMPT="$d_n-$d_run" DISPATCH_EPOCH="$d_epoch"
+  export DISPATCH_CHECKPOINT_ROOT="$d_root" DISPATCH_EXEC_DIR="$d_exec"
+  export DISPATCH_NODES="$d_nodes" DISPATCH_NODE_RANK=0 DISPATCH_TASKS_PER_NODE="$d_tasks"
+  export DISPATCH_MASTER_ADDR="$d_master" DISPATCH_MASTER_PORT=$((10000 + (d_id * 7 + d_run) % 20000))
+  export DISPATCH_API_URL="$d_api" DISPATCH_TOKEN_FILE="$d_control/token"
+  [ -z "$d_resume_path" ] || export DISPATCH_RESUME_FROM="$d_root/$d_resume_path" DISPATCH_RESUME_STEP="$d_resume_step"
+}
+
+# The header says what is executed; both tools are found before the user's PATH is set.
+d_program() {
+  d_srun=$(command -v srun)
+  d_bash=$(command -v bash)
+  d_environment
+  cd -- "$d_workdir" || exit 71
+  d_exec_program
+}
+
+# The program has a session of its own, so that a signal reaches all of it.
+d_send() {
+  [ -n "$d_pid" ] || return 0
+  if [ -n "$d_setsid" ]; then kill "-$1" "-$d_pid" 2> /dev/null || kill "-$1" "$d_pid" 2> /dev/null; else kill "-$1" "$d_pid" 2> /dev/null; fi
+}
+
+# Ends the program when its right to run is gone or its time is over. Time is counted in naps, so that a suspension does not
+# use it up, as with Slurm's own clock.
+d_watch() {
+  trap 'kill "$d_napping" 2> /dev/null; exit 0' TERM
+  d_left=$d_limit d_why=
+  while [ -z "$d_why" ]; do
+    d_nap=$d_every
+    [ "$d_left" -ge "$d_nap" ] || d_nap=$d_left
+    sleep "$d_nap" & d_napping=$!
+    wait "$d_napping"
+    d_left=$((d_left - d_nap))
+    d_look
+    if [ -n "$d_no" ]; then d_why=fenced; elif [ "$d_left" -le 0 ]; then d_why=time_limit; fi
+  done
+  printf '%s\n' "$d_why" > "$d_stopped"
+  d_send TERM
+  sleep "$d_grace" & d_napping=$!
+  wait "$d_napping"
+  d_send KILL
+}
+
+d_write_result() {
+  d_signal=
+  if [ "$d_code" -gt 128 ] && [ "$d_code" -le 192 ]; then d_signal=$((d_code - 128)); fi
+  d_why=
+  if [ -f "$d_stopped" ]; then read -r d_why < "$d_stopped"; fi
+  mkdir -p "$d_control/results"
+  {
+    printf 'job=%s\nattempt=%s\nid=%s\nrun=%s\n' "$d_job" "$d_n" "$d_id" "$d_run"
+    printf 'exit=%s\nsignal=%s\nstopped=%s\ntold=%s\n' "$d_code" "$d_signal" "$d_why" "$d_told"
+    printf 'started=%s\nended=%s\nend\n' "$d_started" "$(date +%s)"
+  } > "$d_control/results/.$d_n-$d_run" && mv -f "$d_control/results/.$d_n-$d_run" "$d_control/results/$d_n-$d_run"
+}
+
+case $d_id in '' | *[!0-9]*) d_id=none; d_refuse 'guard: no job id in the environment' ;; esac
+case $d_run in '' | *[!0-9]*) d_refuse 'guard: the restart count is no number' ;; esac
+d_epoch=$((d_n * 1000000 + d_run))
+d_exec=$d_root/exec/$d_n-$d_run
+d_stopped=$d_control/output/.stopped-$d_id-$d_run
+d_setsid=$(command -v setsid) || d_setsid=
+d_rm=$(command -v rm)
+# The batch step runs on the first node; its own name is one that the others can resolve.
+d_master=$(uname -n)
+
+d_wait_for_mark
+d_claim_run
+d_look
+[ -z "$d_no" ] || d_refuse "$d_no"
+[ -n "$d_holds" ] || d_refuse 'guard: the release mark is gone'
+d_write_base
+d_resume_step=${'$'}{d_point#* } d_resume_path=${'$'}{d_point##* }
+d_resume_step=${'$'}{d_resume_step%% *}
+if [ "$d_resume_path" = - ]; then
+  d_resume_path=
+else
+  d_resume_path=$(printf '%s\n' "$d_resume_path" | LC_ALL=C awk "$d_decode"' { printf "%s", decode($0) }')
+  [ -n "$d_resume_path" ] || d_refuse 'checkpoint: the resume point cannot be read'
+fi
+mkdir -p "$d_exec" || d_refuse 'checkpoint: the exec folder cannot be made'
+mkdir -p "$d_control/output" || d_refuse 'output: the output folder cannot be made'
+[ -n "$d_workdir" ] || d_workdir=$d_exec
+[ -d "$d_workdir" ] || d_refuse "workdir: $d_workdir does not exist on this node"
+[ -z "$d_secrets" ] || [ -r "$d_secrets" ] || d_refuse 'secrets: the file of secrets is gone'
+[ -e "$d_control/token" ] || : > "$d_control/token"
+
+trap 'd_told=yes d_caught=yes; d_send TERM' TERM INT HUP
+d_started=$(date +%s)
+d_program < /dev/null >> "$d_control/output/$d_n-$d_run.out" 2>> "$d_control/output/$d_n-$d_run.err" &
+d_pid=$!
+d_watch < /dev/null > /dev/null 2>&1 &
+d_watcher=$!
+
+# A trapped signal ends a wait early: only a wait without one tells how the program ended.
+d_code=
+while :; do
+  d_caught=no
+  wait "$d_pid"
+  d_now=$?
+  if [ "$d_caught" = no ]; then
+    if [ "$d_now" -ne 127 ] || [ -z "$d_code" ]; then d_code=$d_now; fi
+    break
+  fi
+  d_code=$d_now
+done
+kill "$d_watcher" 2> /dev/null
+# What the program left behind must not outlive its result.
+[ -z "$d_setsid" ] || kill -KILL "-$d_pid" 2> /dev/null
+d_write_result
+d_exit "$d_code"
+`;

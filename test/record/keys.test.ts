@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import {
+  blobKey,
+  commitKey,
+  commitSk,
+  headKey,
+  idempotencyKey,
+  LAST_COMMIT_SK,
+  leaseKey,
+  owedBefore,
+  owedValue,
+  slotKey,
+  slotOfSk,
+  tableDefinition,
+  watchKey,
+} from '../../lib/record/keys.ts';
+import { LOG_COMMITS } from '../../lib/record/port.ts';
+
+describe('keys', () => {
+  it('P1.1: everything has its place, and the layout never changes', () => {
+    expect([
+      commitKey('j', 12),
+      headKey('j'),
+      slotKey('j', ''),
+      slotKey('j', 'q1'),
+      watchKey('j'),
+      blobKey('j', 'ab'),
+      idempotencyKey('ada', 'k'),
+      leaseKey('lumi', 'ml'),
+    ]).toEqual([
+      { pk: 'JOB#j', sk: 'E#0000000012' },
+      { pk: 'JOB#j', sk: 'HEAD' },
+      { pk: 'JOB#j', sk: 'HEAD' },
+      { pk: 'JOB#j', sk: 'Q#q1' },
+      { pk: 'JOB#j', sk: 'WATCH' },
+      { pk: 'JOB#j', sk: 'BLOB#ab' },
+      { pk: 'KEY#ada#k', sk: 'KEY' },
+      { pk: 'CLUSTER#lumi', sk: 'LEASE#ml' },
+    ]);
+    expect([slotOfSk('HEAD'), slotOfSk('Q#q1')]).toEqual(['', 'q1']);
+  });
+
+  it('P1.1: versions sort as numbers do, up to the end of the log', () => {
+    const inOrder = [1, 2, 9, 10, 99, 100, LOG_COMMITS].map(commitSk);
+    expect([...inOrder].sort()).toEqual(inOrder);
+    expect(inOrder.at(-1)! < LAST_COMMIT_SK).toBe(true);
+  });
+
+  it('P2.4: owed tokens sort by age, and "before" is exact', () => {
+    const old = owedValue(999, 'z', 'q');
+    const young = owedValue(1_790_000_000_000, 'a', '');
+    expect(old < young).toBe(true);
+    expect(old < owedBefore(999)).toBe(false);
+    expect(old < owedBefore(1000)).toBe(true);
+  });
+
+  it('P2.6: no index carries a token', () => {
+    const carried = tableDefinition('t').GlobalSecondaryIndexes.map(({ IndexName, Projection }) => [IndexName, Projection]);
+    expect(Object.fromEntries(carried)).toEqual({
+      active: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['v', 'w'] },
+      state: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['v', 'name', 'project'] },
+      unended: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['v'] },
+      owed: { ProjectionType: 'KEYS_ONLY' },
+    });
+  });
+});

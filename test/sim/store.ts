@@ -1,0 +1,66 @@
+/**
+ * The record as one process of a world sees it: every call parked, some requests or answers lost, lists that lag.
+ * What is behind it is the memory store, whole; DynamoDB answers the same (test/contract/store). A lost answer is what a caller sees
+ * when also the store's own repeats were lost: it knows nothing (P1.2).
+ */
+import { RecordFailure } from '../../lib/job/failure.ts';
+import type { RecordStore } from '../../lib/record/port.ts';
+import type { Failing, Kernel, Process } from './kernel.ts';
+
+type Calls = { readonly [name in keyof RecordStore]: (...given: never[]) => Promise<unknown> };
+
+const READS = new Set(['read', 'readAt', 'getBlob', 'readHead', 'readWake', 'readWatch', 'readLease']);
+/** Read from indexes, which may answer with what they held a while ago. */
+const LISTS = new Set(['listActive', 'listUnended', 'listByState', 'listOwed']);
+
+export interface Line {
+  readonly kernel: Kernel;
+  readonly store: RecordStore;
+  /** Nobody reaches the record. */
+  down: boolean;
+  /** What each list said last, by its call. */
+  readonly lists: Map<string, unknown>;
+}
+
+export const lineTo = (kernel: Kernel, store: RecordStore): Line => ({ kernel, store, down: false, lists: new Map() });
+
+const unavailable = (): RecordFailure => new RecordFailure('record/unavailable', 'the record did not answer');
+
+export const storeFor = (line: Line, process: Process): RecordStore => {
+  const { kernel } = line;
+  const calls = line.store as unknown as Calls;
+  const wrapped: Record<string, unknown> = {};
+  for (const name of Object.keys(calls)) {
+    const effect = calls[name as keyof RecordStore] as (...given: unknown[]) => Promise<unknown>;
+    wrapped[name] = (...given: unknown[]) => {
+      const what = kernel.tracing ? `${name}(${briefly(given)})` : name;
+      const act = LISTS.has(name) ? () => listed(line, name, given, effect) : () => effect(...given);
+      return kernel.call(process, what, act, () => failing(line, name));
+    };
+  }
+  return wrapped as unknown as RecordStore;
+};
+
+const failing = (line: Line, name: string): Failing | undefined => {
+  const { kernel } = line;
+  if (line.down) return { when: 'before', error: unavailable };
+  if (kernel.meets('record_request_lost')) return { when: 'before', error: unavailable };
+  if (READS.has(name) || LISTS.has(name)) return undefined;
+  if (kernel.meets('record_reply_lost')) return { when: 'after', error: unavailable };
+  return kernel.meets('record_repeated') ? { when: 'twice', error: unavailable } : undefined;
+};
+
+const listed = async (line: Line, name: string, given: readonly unknown[], effect: (...given: unknown[]) => Promise<unknown>) => {
+  // `before` of listOwed moves with the clock; what it lists does not.
+  const key = `${name} ${name === 'listOwed' ? '' : JSON.stringify(given)}`;
+  const old = line.lists.get(key);
+  if (old !== undefined && line.kernel.meets('record_stale_list')) return old;
+  const fresh = await effect(...given);
+  line.lists.set(key, fresh);
+  return fresh;
+};
+
+const briefly = (given: readonly unknown[]): string => {
+  const text = given.map((one) => JSON.stringify(one)).join(', ');
+  return text.length > 240 ? `${text.slice(0, 240)}…` : text;
+};
