@@ -91,7 +91,7 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
       return patch(view, event.n, (a) => ({ ...without(a, 'requeueRefused'), requeueIntendedAt: meta.at }));
     case 'attempt_requeued':
       return without(
-        patch(view, event.n, (a) => requeued(a, event, meta)),
+        patch(view, event.n, (a) => requeued(a, event, meta, view.decision)),
         'decision',
       );
     case 'requeue_refused':
@@ -118,10 +118,7 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
         ...(event.look ? { look: event.look } : {}),
       }));
     case 'duplicate_found':
-      return patch(view, event.n, (a) => ({
-        ...a,
-        duplicates: [...a.duplicates, { receipt: event.receipt, running: event.running, foundAt: meta.at, discarded: false }],
-      }));
+      return patch(view, event.n, (a) => withDuplicate(a, event, meta));
     case 'duplicate_discarded':
       return patch(view, event.n, (a) => ({
         ...a,
@@ -157,7 +154,12 @@ const FRESH = { leftGate: false, run: 0, findings: [], requeuedByScheduler: 0, r
 const planned = (view: View, event: EventOf<'attempt_planned'>, meta: Meta): View => {
   const { type: _, rendering: __, ...said } = event;
   const times = { plannedAt: meta.at, plannedCommit: meta.commitId, since: meta.at, state: 'planned' as const };
-  if (event.try > 1) return patch(view, event.n, (a) => ({ ...without(a, 'deferred'), ...said, ...times }));
+  if (event.try > 1) {
+    return patch(view, event.n, (a) => {
+      assert(a.deferred && event.try === a.try + 1, `job ${view.job}: try ${event.try} of attempt ${a.n} follows try ${a.try} without a deferral`);
+      return { ...without(a, 'deferred'), ...said, ...times };
+    });
+  }
   assert(event.n === view.attempts.length + 1, `job ${view.job}: attempt ${event.n} follows ${view.attempts.length}`);
   assert(
     view.attempts.every((a) => a.state === 'ended'),
@@ -171,27 +173,50 @@ const planned = (view: View, event: EventOf<'attempt_planned'>, meta: Meta): Vie
  * stranger brought its object back to life: that is a fact about the object, not about the attempt (protocols §4.6, §6).
  */
 const observed = (a: AttemptView, event: EventOf<'attempt_observed'>, meta: Meta): AttemptView => {
-  const findings = event.finding ? [...a.findings.filter((f) => f.kind !== event.finding?.kind), event.finding] : a.findings;
-  if (a.state === 'ended' && event.finding?.kind === 'active_after_end') return { ...a, findings, look: event.look };
   const restarted = event.run > a.run;
+  const findings = findingsAfter(restarted ? [] : a.findings, event, meta);
+  if (a.state === 'ended' && event.finding?.kind === 'active_after_end') return { ...a, findings, look: event.look };
+  const moved = restarted || event.state !== a.state || event.pending?.group !== a.pending?.group;
   const inRun = event.state === 'running' || event.state === 'suspended' || event.state === 'ending';
   return {
-    ...without(a, 'pending', 'outcome', 'endedAt', 'processes'),
+    ...without(a, 'pending', 'outcome', 'endedAt', 'processes', ...(restarted ? (['startedAt'] as const) : [])),
     state: event.state,
     run: event.run,
     look: event.look,
-    since: meta.at,
+    since: moved ? meta.at : a.since,
     leftGate: a.leftGate || event.state !== 'gated',
     requeuedByScheduler: a.requeuedByScheduler + (restarted ? event.run - a.run : 0),
     findings,
     ...(event.pending ? { pending: event.pending } : {}),
     ...(event.lastRunCause ? { lastRunCause: event.lastRunCause } : {}),
-    ...(a.startedAt === undefined && inRun ? { startedAt: meta.at } : {}),
+    ...((a.startedAt === undefined || restarted) && inRun ? { startedAt: meta.at } : {}),
   };
 };
 
-const requeued = (a: AttemptView, event: EventOf<'attempt_requeued'>, meta: Meta): AttemptView => ({
-  ...without(a, 'outcome', 'endedAt', 'processes', 'requeueIntendedAt', 'pending', 'startedAt'),
+/** Found again after it was discarded, it counts anew; found twice, it is still one. */
+const withDuplicate = (a: AttemptView, { receipt, running }: EventOf<'duplicate_found'>, meta: Meta): AttemptView => {
+  const known = a.duplicates.find((d) => d.receipt.schedulerId === receipt.schedulerId);
+  const foundAt = known && !known.discarded ? known.foundAt : meta.at;
+  return { ...a, duplicates: [...a.duplicates.filter((d) => d !== known), { receipt, running, foundAt, discarded: false }] };
+};
+
+/** A hold is over when a look no longer tells of it; everything else that others did stays true of that run. */
+const findingsAfter = (old: AttemptView['findings'], event: EventOf<'attempt_observed'>, meta: Meta): AttemptView['findings'] => {
+  const { finding, pending } = event;
+  const kept = old.filter((f) => f.kind !== 'held' || finding?.kind === 'held' || pending?.group === 'held');
+  if (!finding || kept.some((f) => f.kind === finding.kind && f.said === finding.said)) return kept;
+  return [...kept.filter((f) => f.kind !== finding.kind), { ...finding, notedAt: meta.at }];
+};
+
+/**
+ * The run before is history: what was found of it, and a cancel that ended it, do not reach into the next one. What the
+ * scheduler began by itself is counted as such, however it became known (contract §5).
+ */
+const requeued = (a: AttemptView, event: EventOf<'attempt_requeued'>, meta: Meta, decision: View['decision']): AttemptView => ({
+  ...without(a, 'outcome', 'endedAt', 'processes', 'requeueIntendedAt', 'pending', 'startedAt', 'cancel'),
+  ...(a.outcome ? { lastRunCause: a.outcome.cause } : {}),
+  requeuedByScheduler:
+    a.requeuedByScheduler + (decision?.action.kind === 'requeue' && decision.action.by === 'scheduler' ? event.run - a.run : 0),
   state: 'queued',
   run: event.run,
   look: event.look,

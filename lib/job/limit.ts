@@ -6,7 +6,8 @@ import type { Outcome } from './cause.ts';
 import type { Rule } from './policy.ts';
 import type { AttemptView, View } from './view.ts';
 
-const LOG_RULES_STOP = 9500;
+/** From this version on no rule acts and no change of a pending group is committed (contract §8). */
+export const LOG_RULES_STOP = 9500;
 
 /** `any` is every cause except success and people; people match only a rule that names them. */
 const names = (rule: Rule, outcome: Outcome): boolean =>
@@ -55,21 +56,22 @@ export const withoutProgress = (view: View): number => {
   return count;
 };
 
-/** A second memory kill at the same memory teaches nothing new (C033). */
-const sameMemoryAgain = (view: View, attempt: AttemptView): boolean => {
-  const before = view.attempts[attempt.n - 2];
-  return (
-    attempt.outcome?.cause === 'out_of_memory' &&
-    before?.outcome?.cause === 'out_of_memory' &&
-    before.resources.memoryPerNodeMi === attempt.resources.memoryPerNodeMi
+/** A second memory kill at the same memory teaches nothing new (C033), whatever happened between the two. */
+const sameMemoryAgain = (view: View, attempt: AttemptView): boolean =>
+  attempt.outcome?.cause === 'out_of_memory' &&
+  view.attempts.some(
+    (a) =>
+      a.n < attempt.n && a.outcome?.cause === 'out_of_memory' && a.resources.memoryPerNodeMi === attempt.resources.memoryPerNodeMi,
   );
-};
+
+/** Too long a record: no rule acts any more, so that there is room left for its end (contract §8). */
+export const recordFull = (view: View): string | undefined =>
+  view.version >= LOG_RULES_STOP ? `the record holds ${view.version} commits` : undefined;
 
 /** The general limits that forbid one more attempt, as a phrase for people; undefined: none does. */
 export const exhausted = (view: View, attempt: AttemptView): string | undefined => {
   const limits = view.spec?.policy.limits;
   if (!limits) return undefined;
-  if (view.version >= LOG_RULES_STOP) return `the record holds ${view.version} commits`;
   if (view.attempts.length >= limits.attempts) return `${view.attempts.length} of ${limits.attempts} attempts are used`;
   const idle = withoutProgress(view);
   if (limits.attemptsWithoutProgress !== undefined && idle >= limits.attemptsWithoutProgress)
@@ -78,8 +80,25 @@ export const exhausted = (view: View, attempt: AttemptView): string | undefined 
   return undefined;
 };
 
-/** Whether the rule's own `max` forbids one more use for this attempt. */
-export const ruleUsedUp = (view: View, rule: number, max: number, ran: Outcome['ran']): string | undefined => {
+/** Whether the rule's own `max` forbids one more relaunch: an attempt that never ran consumes none of it. */
+export const relaunchUsedUp = (view: View, rule: number, max: number, ran: Outcome['ran']): string | undefined =>
+  ran === 'no' ? undefined : maxReached(view, rule, max);
+
+/**
+ * Whether one more requeue is forbidden. Here `ran: no` changes nothing: a requeue consumes none of `limits.attempts`, so its
+ * rule's `max` is the only bound it has. Once refused, the rule is used up for the whole job.
+ */
+export const requeueUsedUp = (view: View, rule: number, max: number): string | undefined => {
+  const refused = view.attempts.find((a) => a.requeueRefused !== undefined && refusedRule(view, a.n) === rule);
+  return refused ? `the requeue was refused: ${refused.requeueRefused}` : maxReached(view, rule, max);
+};
+
+const refusedRule = (view: View, n: number): number | undefined => {
+  const by = view.decisions.findLast((d) => d.n === n && d.action.kind === 'requeue')?.by;
+  return by?.kind === 'rule' ? by.rule : undefined;
+};
+
+const maxReached = (view: View, rule: number, max: number): string | undefined => {
   const uses = usesOf(view, rule);
-  return ran !== 'no' && uses >= max ? `rule ${rule} was used ${uses} of ${max} times` : undefined;
+  return uses >= max ? `rule ${rule} was used ${uses} of ${max} times` : undefined;
 };

@@ -49,7 +49,8 @@ export const draft = (
   options: own?.options ?? KINDS[kind].options,
   onExpiry: own?.onExpiry ?? KINDS[kind].options[0]!,
   expiresAfterSeconds: own?.expiresAfterSeconds ?? TIMING.questionSeconds,
-  says,
+  // A scheduler's own words are part of it and may be as long as an event allows.
+  says: says.slice(0, 1024),
 });
 
 export const raise = (view: View, question: Draft, now: number): EventOf<'escalation_raised'> => {
@@ -64,23 +65,30 @@ export const raise = (view: View, question: Draft, now: number): EventOf<'escala
   };
 };
 
-/** When a question of this kind about attempt n may be asked: now (0), never while one is open, or 72 h after a `wait`. */
-export const mayAsk = (view: View, kind: QuestionKind, n: number): number => {
+/**
+ * When a question of this kind about attempt n may be asked: now (0), never while one is open, or 72 h after it was answered:
+ * an answer that changed nothing is not asked for again at once. One about something that began at `since` is a new matter:
+ * questions from before do not delay it.
+ */
+export const mayAsk = (view: View, kind: QuestionKind, n: number, since = 0): number => {
   const last = asked(view, kind, n).at(-1);
   if (!last) return 0;
   if (!last.closed) return Number.POSITIVE_INFINITY;
-  return last.closed.answer === 'wait' ? last.closed.at + TIMING.questionSeconds * 1000 : 0;
+  return last.closed.how === 'withdrawn' || last.raisedAt < since ? 0 : last.closed.at + TIMING.questionSeconds * 1000;
 };
 
 /**
  * What the last answer about this ended attempt stands for: `stop` and `accept_success` end the job, `wait` holds until the
- * next episode. A relaunch stands as a decision already. Answers given before the attempt's present end do not count.
+ * next episode. A relaunch stands as a decision already. Answers given before the attempt's present end do not count, nor do
+ * those about a second object, which say nothing of this one's outcome.
  */
 export const standingAnswer = (
   view: View,
   attempt: AttemptView,
-): { kind: 'end'; because: Because } | { kind: 'wait'; until: number } | undefined => {
-  const last = view.questions.filter((q) => q.n === attempt.n && q.blocks && q.closed && q.closed.how !== 'withdrawn').at(-1);
+): { kind: 'end'; because: Because; at: number } | { kind: 'wait'; until: number } | undefined => {
+  const last = view.questions.findLast(
+    (q) => q.n === attempt.n && q.blocks && q.kind !== 'duplicate_attempts' && q.closed && q.closed.how !== 'withdrawn',
+  );
   const closed = last?.closed;
   if (!last || !closed?.answer || closed.at < (attempt.endedAt ?? 0)) return undefined;
   if (closed.answer === 'wait') {
@@ -88,5 +96,6 @@ export const standingAnswer = (
     return { kind: 'wait', until };
   }
   if (closed.answer !== 'stop' && closed.answer !== 'accept_success') return undefined;
-  return { kind: 'end', because: { kind: 'answer', question: last.id, answer: closed.answer, expired: closed.how === 'expired' } };
+  const because = { kind: 'answer' as const, question: last.id, answer: closed.answer, expired: closed.how === 'expired' };
+  return { kind: 'end', because, at: closed.at };
 };

@@ -5,7 +5,7 @@
 import { never } from './assertion.ts';
 import type { Outcome } from './cause.ts';
 import type { Because, DecidedBy, RecoveryAction, Resources } from './event.ts';
-import { exhausted, matchingRule, ruleUsedUp } from './limit.ts';
+import { exhausted, matchingRule, recordFull, relaunchUsedUp, requeueUsedUp } from './limit.ts';
 import type { Backoff, Rule } from './policy.ts';
 import { type Draft, draft, standingAnswer } from './question.ts';
 import { seeded } from './seed.ts';
@@ -53,6 +53,8 @@ const byRule = (view: View, attempt: AttemptView, outcome: Outcome, rule: Rule, 
       ? unknownOrStop(view, attempt, `it ended as ${outcome.cause}`)
       : { kind: 'end', because: { kind: 'rule', rule: index } };
   }
+  const full = recordFull(view);
+  if (full) return limitReached(view, attempt, outcome, full);
   if ('escalate' in action) {
     const { options, onExpiry, expiresAfterSeconds } = action.escalate;
     return {
@@ -65,15 +67,13 @@ const byRule = (view: View, attempt: AttemptView, outcome: Outcome, rule: Rule, 
     };
   }
   if ('requeue' in action) {
-    const used = attempt.requeueRefused
-      ? `the requeue was refused: ${attempt.requeueRefused}`
-      : ruleUsedUp(view, index, action.requeue.max, outcome.ran);
+    const used = requeueUsedUp(view, index, action.requeue.max) ?? sameMemoryRun(attempt, outcome);
     if (used) return limitReached(view, attempt, outcome, used);
     return { kind: 'recover', by: { kind: 'rule', rule: index }, action: { kind: 'requeue', by: action.requeue.by }, delaySeconds: 0 };
   }
   if ('relaunch' in action) {
     const used =
-      exhausted(view, attempt) ?? ruleUsedUp(view, index, action.relaunch.max, outcome.ran) ?? noCheckpoint(view, action.relaunch.from);
+      exhausted(view, attempt) ?? relaunchUsedUp(view, index, action.relaunch.max, outcome.ran) ?? noCheckpoint(view, attempt, action.relaunch.from);
     if (used) return limitReached(view, attempt, outcome, used);
     const prior = view.decisions.filter((d) => d.by.kind === 'rule' && d.by.rule === index).length;
     return relaunch(
@@ -101,7 +101,7 @@ const unmatched = (view: View, attempt: AttemptView, outcome: Outcome): Verdict 
   }
   const used = view.decisions.some((d) => d.by.kind === 'unmatched')
     ? 'relaunch_once was used'
-    : (exhausted(view, attempt) ?? noCheckpoint(view, 'checkpoint'));
+    : (recordFull(view) ?? exhausted(view, attempt) ?? noCheckpoint(view, attempt, 'checkpoint'));
   if (used) return limitReached(view, attempt, outcome, used);
   return relaunch(
     { kind: 'unmatched' },
@@ -110,7 +110,9 @@ const unmatched = (view: View, attempt: AttemptView, outcome: Outcome): Verdict 
   );
 };
 
-const limitReached = (view: View, attempt: AttemptView, outcome: Outcome, limit: string): Verdict => {
+const limitReached = (view: View, attempt: AttemptView, outcome: Outcome, reached: string): Verdict => {
+  // As long as `because` of job_ended may be: a scheduler's own words can be longer.
+  const limit = reached.slice(0, 200);
   if (view.spec?.policy.unmatched === 'escalate')
     return { kind: 'ask', question: draft(view, 'limit_reached', attempt.n, `${outcome.cause}, but ${limit}`) };
   if (outcome.class === 'evidence' && view.spec?.policy.unmatched !== 'stop')
@@ -133,11 +135,16 @@ const relaunch = (by: DecidedBy, changes: Changes, delaySeconds: number): Verdic
 });
 
 /** `checkpoint.required`: no publication to resume from is a limit, not a start from scratch (contract §4). */
-const noCheckpoint = (view: View, from: 'checkpoint' | 'scratch'): string | undefined => {
+const noCheckpoint = (view: View, attempt: AttemptView, from: 'checkpoint' | 'scratch'): string | undefined => {
   if (from === 'scratch' || !view.spec?.checkpoint?.required) return undefined;
-  const published = view.attempts.some((a) => a.resume.step >= 0 || a.runs.some((run) => run.latest !== undefined));
+  // The last attempt's point holds what its branch had before it; an earlier branch does not count (`from: scratch`).
+  const published = attempt.resume.step >= 0 || attempt.runs.some((run) => run.latest !== undefined);
   return published ? undefined : 'a checkpoint is required and none was published';
 };
+
+/** A requeue changes no memory, so a second kill in the same object is the second at the same memory (C033). */
+const sameMemoryRun = (attempt: AttemptView, outcome: Outcome): string | undefined =>
+  outcome.cause === 'out_of_memory' && attempt.lastRunCause === 'out_of_memory' ? 'out of memory twice with the same memory' : undefined;
 
 const scaled = (
   from: Resources,
@@ -161,7 +168,7 @@ const excluded = (attempt: AttemptView, outcome: Outcome, max: number | undefine
   if (max === undefined) return attempt.excludeNodes;
   const failed = outcome.detail['failedNodes'];
   const fresh = Array.isArray(failed) ? failed : [];
-  return [...attempt.excludeNodes.filter((node) => !fresh.includes(node)), ...fresh].slice(-max);
+  return [...attempt.excludeNodes.filter((node) => !fresh.includes(node)), ...new Set(fresh)].slice(-max);
 };
 
 /** Full jitter, seeded by job and attempt so that the same view decides the same delay. */

@@ -46,7 +46,7 @@ export interface AttemptView {
   readonly clusterBoundAt: number;
   readonly clusterSettleAt: number;
   readonly state: AttemptState;
-  /** When the state, run or pending group last changed, by dispatch's clock. */
+  /** When the state, run or pending group last changed, by dispatch's clock; a finding alone changes none of them. */
   readonly since: number;
   readonly deferred?: { readonly reason: string; readonly notBefore: number };
   readonly receipt?: Receipt;
@@ -57,9 +57,10 @@ export interface AttemptView {
   readonly run: number;
   readonly look?: Look;
   readonly pending?: { readonly group: PendingGroup; readonly reason: string };
-  readonly findings: readonly Finding[];
+  /** With the moment each was committed: `since` is by the cluster's clock and not comparable with anything here. */
+  readonly findings: readonly (Finding & { readonly notedAt: number })[];
   readonly lastRunCause?: Outcome['cause'];
-  /** First seen in a run. */
+  /** When the present run was first seen running: a restart begins anew, and with it the run's own time limit. */
   readonly startedAt?: number;
   /** Runs beyond the first that the scheduler began by itself. */
   readonly requeuedByScheduler: number;
@@ -128,7 +129,7 @@ export interface View {
     readonly pollEverySeconds: number;
   };
   readonly attempts: readonly AttemptView[];
-  /** Per attempt n, what decided it: index n − 2. The last one may not be acted upon yet: see `decision`. */
+  /** Every one ever taken, in order. The last may not be acted upon yet: see `decision`. */
   readonly decisions: readonly Decision[];
   /** Decided and not yet planned, requeued or refused. */
   readonly decision?: Decision;
@@ -165,9 +166,13 @@ export const fold = (commits: readonly Commit[], from?: View): View | undefined 
   for (const raw of commits) {
     const commit = upcast(raw);
     assert(commit.version === (view?.version ?? 0) + 1, `job ${commit.job}: version ${commit.version} follows ${view?.version ?? 0}`);
-    assert(view?.ended === undefined, `job ${commit.job}: version ${commit.version} follows job_ended`);
-    for (const event of commit.events) view = evolve(view, event, commit);
-    assert(view, `job ${commit.job}: version ${commit.version} is empty`);
+    assert(view === undefined || view.job === commit.job, `version ${commit.version} of job ${commit.job} is no part of ${view?.job}`);
+    assert(commit.events.length > 0, `job ${commit.job}: version ${commit.version} is empty`);
+    for (const event of commit.events) {
+      assert(view?.ended === undefined, `job ${commit.job}: '${event.type}' follows job_ended`);
+      view = evolve(view, event, commit);
+    }
+    assert(view, `job ${commit.job}: version ${commit.version} says nothing`);
     view = { ...view, version: commit.version, updatedAt: commit.at };
   }
   return view;

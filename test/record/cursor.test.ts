@@ -25,6 +25,19 @@ describe('cursors', () => {
     }
   });
 
+  it('P1.6: a cursor whose key was exchanged is refused', () => {
+    const sum: unknown = JSON.parse(Buffer.from(encodeCursor('list', 'a'), 'base64url').toString())[2];
+    for (const fields of [
+      ['list', 'b', sum],
+      ['list', 'a'],
+      ['list', 'a', sum, 1],
+      ['list', 1, sum],
+      ['list', '', sum],
+    ]) {
+      expect(() => decodeCursor('list', Buffer.from(JSON.stringify(fields)).toString('base64url'))).toThrow(CursorRefused);
+    }
+  });
+
   it('P1.6: a cursor that somebody made up is refused, whatever it holds', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json()), (text) => {

@@ -7,15 +7,16 @@ import { assert } from '../../job/assertion.ts';
 import type { Receipt } from '../../job/event.ts';
 import { identityOf, parseIdentity } from '../../job/identity.ts';
 import { ClusterFailure } from '../failure.ts';
-import type { ActAnswer, Adapter, FenceAnswer, FindAnswer, Publications, Session } from '../port.ts';
+import type { Adapter, FindAnswer, Publications, Session } from '../port.ts';
+import { act, fence, UNREACHABLE } from './act.ts';
 import { probeOf } from './capability.ts';
 import { publicationsOf } from './control.ts';
 import type { Fault, Verb } from './fault.ts';
 import { gateOf, renderingOf } from './gate.ts';
-import { cancel, release, requeue, writeMark } from './lifecycle.ts';
 import { foundObject, type Viewer, viewOf } from './look.ts';
+import type { ClusterObject } from './object.ts';
 import { observe } from './observe.ts';
-import { type ClusterObject, clusterNow, controlOf, isPurged, objectFor, record, type State } from './state.ts';
+import { clusterNow, controlOf, objectFor, type State } from './state.ts';
 import { submitTo } from './submit.ts';
 import type { World } from './world.ts';
 
@@ -43,7 +44,6 @@ export const adapter = (world: World, { tag, cluster = 'memory' }: MemoryAdapter
   };
 };
 
-const UNREACHABLE = { kind: 'unreachable', says: 'the memory cluster cannot be reached' } as const;
 const unreachable = (): ClusterFailure => new ClusterFailure('cluster/unreachable', UNREACHABLE.says, { reason: 'refused', sent: 'no' });
 
 const sessionOf = (world: World, viewer: Viewer): Session => {
@@ -119,79 +119,4 @@ const find = (state: State, viewer: Viewer, job: string): FindAnswer => {
   return view.complete
     ? { kind: 'absent', clusterNow: view.clusterAt }
     : { kind: 'unreachable', says: 'the list of objects is incomplete' };
-};
-
-const fence = (
-  state: State,
-  { tag }: Viewer,
-  job: string,
-  mark: { readonly n: number; readonly schedulerId: string } | 'stop',
-  fault: Fault | undefined,
-): FenceAnswer => {
-  const identity = mark === 'stop' ? `d${tag}-${job}` : identityOf(tag, job, mark.n);
-  const write = (): void => {
-    record(state, { verb: 'fence', tag, identity, ...(mark === 'stop' ? {} : { schedulerId: mark.schedulerId }), result: 'done' });
-    if (state.settings.shape === 'slurm') writeMark(state, tag, job, mark);
-  };
-  if (!happens(state, fault, write)) return UNREACHABLE;
-  const now = clusterNow(state);
-  const named = mark === 'stop' ? '' : mark.schedulerId;
-  if (state.settings.shape === 'kubernetes') {
-    // No marks (P4.7). As old as its object: what was alive before had that long to be fenced by other means.
-    const object = state.byId.get(named);
-    return { kind: 'marked', holds: named, clusterWrittenAt: object?.clusterSubmittedAt ?? now, clusterNow: now };
-  }
-  const control = controlOf(state, tag, job);
-  const written = mark === 'stop' ? control.stop! : control.marks.get(mark.n)!;
-  return {
-    kind: 'marked',
-    holds: 'schedulerId' in written ? String(written.schedulerId) : '',
-    clusterWrittenAt: written.clusterWrittenAt,
-    clusterNow: now,
-  };
-};
-
-/** Lets an effect happen as its fault says. Whether the caller hears of it. */
-const happens = (state: State, fault: Fault | undefined, effect: () => void): boolean => {
-  if (!fault || fault.kind === 'reply_lost') effect();
-  if (fault?.kind === 'delayed') {
-    const lives = state.settings.shape === 'kubernetes' || fault.seconds <= state.settings.credentialLifeSeconds;
-    if (lives) state.agenda.at(state.agenda.nowMs + fault.seconds * 1000, effect);
-  }
-  return fault === undefined;
-};
-
-type ActVerb = 'release' | 'cancel' | 'discard' | 'requeue';
-
-const act = (state: State, { tag, login }: Viewer, verb: ActVerb, receipt: Receipt, fault: Fault | undefined): ActAnswer => {
-  if (parseIdentity(receipt.identity)?.tag !== tag) return { kind: 'refused', says: `${receipt.identity} is not of this deployment` };
-  let answer: ActAnswer = { kind: 'sent' };
-  const heard = happens(state, fault, () => {
-    const object = objectFor(state, receipt);
-    const mine = object && object.login === login && !isPurged(state, object) && !object.vanished ? object : undefined;
-    answer = carryOut(state, verb, mine);
-    record(state, {
-      verb,
-      tag,
-      identity: receipt.identity,
-      schedulerId: receipt.schedulerId,
-      result: !mine ? 'nothing' : answer.kind === 'refused' ? 'refused' : 'done',
-    });
-  });
-  return heard ? answer : UNREACHABLE;
-};
-
-const carryOut = (state: State, verb: ActVerb, object: ClusterObject | undefined): ActAnswer => {
-  if (verb === 'cancel' || verb === 'discard') {
-    // As on Slurm: cancelling what is gone is silent.
-    if (object) cancel(state, object, 'login');
-    return { kind: 'sent' };
-  }
-  if (!object) return { kind: 'refused', says: 'Invalid job id specified' };
-  if (verb === 'release') return release(state, object) ? { kind: 'sent' } : { kind: 'refused', says: 'Job has already finished' };
-  const asked = object.submission?.requeue ?? 'never';
-  if (asked === 'never') return { kind: 'refused', says: 'Requested operation is presently disabled' };
-  if (object.state === 'gated' || object.state === 'queued' || object.refused) return { kind: 'refused', says: 'Job is pending execution' };
-  requeue(state, object);
-  return { kind: 'sent' };
 };

@@ -29,7 +29,8 @@ export class Agenda {
   at(atMs: number, happen: () => void): void {
     assert(!Number.isNaN(atMs), 'a moment that is no number would block everything after it');
     if (atMs === Number.POSITIVE_INFINITY) return;
-    const entry = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, happen };
+    // Whole milliseconds, like every instant that is committed.
+    const entry = { atMs: Math.max(Math.ceil(atMs), this.nowMs), order: this.#order++, happen };
     let hole = this.#heap.push(entry) - 1;
     while (hole > 0) {
       const parent = (hole - 1) >> 1;

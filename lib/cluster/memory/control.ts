@@ -5,7 +5,6 @@
  */
 import { formatMarker } from '../../checkpoint/marker.ts';
 import type { Point } from '../../job/event.ts';
-import { attemptOfEpoch, epochOf } from '../../job/identity.ts';
 import { type Fixed, fixedByBase, fixedByPlan, lastFixed, latest } from '../../job/point.ts';
 import type { Publication } from '../port.ts';
 
@@ -101,10 +100,3 @@ export const announce = (control: Control, publication: Publication, by: { sched
 
 export const basesOfAttempt = (control: Control, n: number): Map<number, Point> =>
   new Map(control.bases.filter((base) => base.n === n).map((base) => [base.run, base.base]));
-
-/** Whether a publication comes from a run that was no longer the last one given a point: for the ground truth. */
-export const isLateNow = (control: Control, epoch: number): boolean => {
-  const { n } = attemptOfEpoch(epoch);
-  const marked = Math.max(0, ...control.marks.keys());
-  return marked > n || control.bases.some((base) => epochOf(base.n, base.run) > epoch);
-};

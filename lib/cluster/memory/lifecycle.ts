@@ -3,20 +3,9 @@
  * Guards: an unreleased object never starts (P4.1); an ended one begins again only as another run of the same object.
  */
 import { type Canceller, cancelledBy, type Ending, endingOf, expired } from './ending.ts';
-import { armExecution, beginWrapper, finishExecution, isOurs, lookNow, lookSoon } from './program.ts';
-import type { Ends } from './script.ts';
-import {
-  type ClusterObject,
-  clusterNow,
-  controlOf,
-  type Execution,
-  jobKey,
-  markLive,
-  type NewObject,
-  putObject,
-  runScriptOf,
-  type State,
-} from './state.ts';
+import type { ClusterObject, Execution } from './object.ts';
+import { armExecution, beginWrapper, finishExecution, isOurs } from './program.ts';
+import { clusterNow, markLive, type NewObject, putObject, runScriptOf, type State } from './state.ts';
 
 export const land = (state: State, made: NewObject): ClusterObject => {
   const object = putObject(state, made);
@@ -33,7 +22,8 @@ const queue = (state: State, object: ClusterObject, delaySeconds: number): void 
   arm(state, object);
 };
 
-const later = (state: State, object: ClusterObject, atMs: number, happen: () => void): void => {
+/** Unless the object has changed by then. */
+export const later = (state: State, object: ClusterObject, atMs: number, happen: () => void): void => {
   const era = object.era;
   state.agenda.at(atMs, () => {
     if (object.era === era) happen();
@@ -173,8 +163,7 @@ const settleEnd = (state: State, object: ClusterObject, ending: Ending): void =>
 
 /** Run + 1 of the same object, not before the scheduler's own delay. Its gate stays lifted; the guard judges again. */
 export const requeue = (state: State, object: ClusterObject): void => {
-  if (object.state !== 'ended' && object.state !== 'ending' && object.execution && object.execution.endedAtMs === undefined)
-    finishExecution(state, object.execution, cancelledBy('unknown', object.login));
+  if (object.execution && !object.execution.survivor) finishExecution(state, object.execution, cancelledBy('unknown', object.login));
   if (object.ending) object.lastRunCause = object.ending.cause;
   for (const key of ['ending', 'endedAtMs', 'startedAtMs', 'execution', 'held'] as const) delete object[key];
   object.run += 1;
@@ -188,67 +177,4 @@ export const cancel = (state: State, object: ClusterObject, by: Canceller): bool
   if (object.state === 'ended') return false;
   endObject(state, object, cancelledBy(by, object.login));
   return true;
-};
-
-/** Ends an object that has started, as if this had happened to it now. False: it has not, or it has ended. */
-export const strike = (state: State, object: ClusterObject, ends: Exclude<Ends, 'hangs'>): boolean => {
-  if (object.state !== 'running' && object.state !== 'starting' && object.state !== 'suspended') return false;
-  endObject(state, object, endingOf(ends, object.nodes));
-  return true;
-};
-
-export const suspend = (state: State, object: ClusterObject): boolean => {
-  if (object.state !== 'running' || !object.execution) return false;
-  object.state = 'suspended';
-  object.execution.pausedAtMs = state.agenda.nowMs;
-  object.execution.era += 1;
-  return true;
-};
-
-export const resume = (state: State, object: ClusterObject): boolean => {
-  const { execution } = object;
-  if (object.state !== 'suspended' || execution?.pausedAtMs === undefined) return false;
-  object.state = 'running';
-  execution.pausedMs += state.agenda.nowMs - execution.pausedAtMs;
-  delete execution.pausedAtMs;
-  armExecution(state, object, execution, endObject);
-  lookNow(state, execution, endObject);
-  return true;
-};
-
-/** Others change its limit. */
-export const edit = (state: State, object: ClusterObject, timeLimitSeconds: number): void => {
-  object.timeLimitSeconds = timeLimitSeconds;
-  object.edited = { said: `time limit is ${timeLimitSeconds} s`, sinceMs: state.agenda.nowMs };
-  if (object.execution) armExecution(state, object, object.execution, endObject);
-};
-
-/** The lost node answers again: it kills what survived on it, and says that nothing is left. */
-export const returnNode = (state: State, object: ClusterObject): boolean => {
-  object.nodeSilent = false;
-  for (const execution of state.executions)
-    if (execution.survivor && execution.schedulerId === object.id)
-      finishExecution(state, execution, { cause: 'node_lost', detail: {}, word: 'NODE_FAIL' });
-  return true;
-};
-
-/** Writes a mark or `stop`, once and for ever; wakes the guards that wait for it and the runs that it fences. */
-export const writeMark = (state: State, tag: string, job: string, mark: { n: number; schedulerId: string } | 'stop'): void => {
-  const control = controlOf(state, tag, job);
-  const visibleAtMs = state.agenda.nowMs + state.settings.markViewSeconds * 1000;
-  const written = { writtenAtMs: state.agenda.nowMs, clusterWrittenAt: clusterNow(state), visibleAtMs };
-  if (mark === 'stop') {
-    if (control.stop) return;
-    control.stop = written;
-  } else {
-    if (control.marks.has(mark.n)) return;
-    control.marks.set(mark.n, { ...mark, ...written });
-  }
-  lookSoon(state, tag, job, endObject);
-  for (const object of state.byJob.get(jobKey(tag, job)) ?? []) {
-    if (object.state !== 'running' || object.execution || !isOurs(object)) continue;
-    later(state, object, visibleAtMs, () => {
-      if (!object.execution && isOurs(object)) beginWrapper(state, object, endObject);
-    });
-  }
 };

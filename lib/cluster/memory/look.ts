@@ -8,7 +8,8 @@ import type { LiveState, PendingGroup } from '../../job/event.ts';
 import type { FoundObject } from '../port.ts';
 import { runKey } from './control.ts';
 import { outcomeFrom } from './ending.ts';
-import { type ClusterObject, clusterNow, controlOf, isKnown, jobKey, runScriptOf, type State } from './state.ts';
+import type { ClusterObject } from './object.ts';
+import { clusterNow, controlOf, isKnown, jobKey, runScriptOf, type State } from './state.ts';
 
 export interface View {
   readonly clusterAt: number;

@@ -7,7 +7,8 @@ import { runsOf } from '../../job/point.ts';
 import { type Observation, type Observed, seenOf, type Target } from '../port.ts';
 import { basesOfAttempt, publicationsOf } from './control.ts';
 import { foundObject, outcomeOfObject, pendingOf, processesOf, type Viewer, viewOf } from './look.ts';
-import { type ClusterObject, controlOf, isOf, type State } from './state.ts';
+import type { ClusterObject } from './object.ts';
+import { controlOf, isOf, type State } from './state.ts';
 
 export const observe = (state: State, viewer: Viewer, targets: readonly Target[]): Observed => {
   const view = viewOf(state, viewer);

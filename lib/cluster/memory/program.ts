@@ -7,7 +7,8 @@ import { epochOf } from '../../job/identity.ts';
 import { announce, baseFor, FENCE_LOOK_SECONDS, fencedBy, GUARD_SECONDS, judge, runKey } from './control.ts';
 import { type Ending, endingOf, guardRefused, stoppedByWrapper } from './ending.ts';
 import { environmentOf } from './environment.ts';
-import { type ClusterObject, controlOf, type Execution, jobKey, runScriptOf, type State } from './state.ts';
+import type { ClusterObject, Execution } from './object.ts';
+import { controlOf, jobKey, runScriptOf, type State } from './state.ts';
 
 export type EndObject = (state: State, object: ClusterObject, ending: Ending) => void;
 

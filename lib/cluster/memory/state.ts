@@ -3,14 +3,12 @@
  * crash of dispatch; adapters of several deployments and logins share it.
  * Times are milliseconds since 1970, true time; those named `cluster…` are by the cluster's own clock, which may be wrong.
  */
-import type { Cause } from '../../job/cause.ts';
-import type { Point } from '../../job/event.ts';
 import { parseIdentity } from '../../job/identity.ts';
 import type { Submission } from '../port.ts';
 import type { Agenda } from './agenda.ts';
 import { type Control, emptyControl } from './control.ts';
-import type { Ending } from './ending.ts';
 import type { Faults } from './fault.ts';
+import type { ClusterObject, Execution } from './object.ts';
 import { DEFAULT_RUN, type RunScript, type WorldScript } from './script.ts';
 
 export type Shape = 'slurm' | 'kubernetes';
@@ -32,72 +30,6 @@ export interface Settings {
   /** How late the nodes see a mark. */
   readonly markViewSeconds: number;
   readonly maxSeconds?: number;
-}
-
-export interface ClusterObject {
-  readonly id: string;
-  readonly name: string;
-  readonly login: string;
-  /** What its name says, when it is an identity. */
-  readonly tag?: string;
-  readonly job?: string;
-  readonly n?: number;
-  /** Undefined: not made of one of dispatch's submissions; it runs outside wrapper and truth. */
-  readonly submission?: Submission;
-  readonly runs: readonly RunScript[];
-  /** Of what was asked for: a create under a taken name binds only when it is equal. */
-  readonly hash: string;
-  readonly landedAtMs: number;
-  clusterSubmittedAt: number;
-  state: 'gated' | 'queued' | 'starting' | 'running' | 'suspended' | 'ending' | 'ended';
-  run: number;
-  /** Its gate was lifted, by whomever. */
-  open: boolean;
-  held?: { readonly by: 'others' | 'launch'; readonly sinceMs: number };
-  edited?: { readonly said: string; readonly sinceMs: number };
-  timeLimitSeconds: number;
-  /** May be put back in its queue by the scheduler. */
-  requeueable: boolean;
-  readyAtMs: number;
-  /** A requeued one does not begin earlier. */
-  beginAtMs: number;
-  startedAtMs?: number;
-  nodes: readonly string[];
-  execution?: Execution;
-  ending?: Ending;
-  endedAtMs?: number;
-  everRan: boolean;
-  lastRunCause?: Cause;
-  /** It is the record of a submission that the scheduler refused. */
-  refused: boolean;
-  forgotten: boolean;
-  vanished: boolean;
-  nodeSilent: boolean;
-  /** Counts changes of state: what was entered in the agenda for an older one does nothing. */
-  era: number;
-}
-
-/** One execution of a job's program, as the ground truth knows it. */
-export interface Execution {
-  readonly job: string;
-  readonly tag: string;
-  readonly n: number;
-  readonly run: number;
-  readonly epoch: number;
-  readonly schedulerId: string;
-  readonly base: Point;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly startedAtMs: number;
-  readonly script: RunScript['program'];
-  endedAtMs?: number;
-  how?: string;
-  /** Its object ended, its processes did not. */
-  survivor: boolean;
-  endsAfterSeconds: number;
-  published: number;
-  pausedAtMs?: number;
-  pausedMs: number;
-  era: number;
 }
 
 /** Everything anyone did to the cluster from outside, for the simulator's invariants. */

@@ -7,8 +7,9 @@ import type { Submission, SubmitAnswer } from '../port.ts';
 import type { Fault } from './fault.ts';
 import { land } from './lifecycle.ts';
 import { receiptOf, type Viewer } from './look.ts';
+import type { ClusterObject } from './object.ts';
 import { attemptScriptOf } from './script.ts';
-import { type ClusterObject, clusterNow, isKnown, jobKey, markLive, putObject, record, type State } from './state.ts';
+import { clusterNow, isKnown, jobKey, markLive, putObject, record, type State } from './state.ts';
 
 const LOST = { kind: 'uncertain', sent: 'maybe', answer: 'the answer was lost' } as const;
 

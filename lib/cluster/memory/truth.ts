@@ -4,8 +4,9 @@
 import type { Cause } from '../../job/cause.ts';
 import type { Point } from '../../job/event.ts';
 import type { Publication } from '../port.ts';
-import { publicationsOf } from './control.ts';
-import { type Act, type ClusterObject, type Execution, isKnown, type State } from './state.ts';
+
+import type { ClusterObject, Execution } from './object.ts';
+import { type Act, isKnown, type State } from './state.ts';
 
 export interface TrueObject {
   readonly id: string;
@@ -111,9 +112,3 @@ const trueExecution = ({
   ...(endedAtMs === undefined ? {} : { endedAtMs }),
   ...(how === undefined ? {} : { how }),
 });
-
-/** The publications of one job, in no order. */
-export const publicationsOfJob = (state: State, key: string): Publication[] => {
-  const control = state.controls.get(key);
-  return control ? publicationsOf(control) : [];
-};

@@ -6,12 +6,14 @@
  */
 import { assert } from '../../job/assertion.ts';
 import { Agenda } from './agenda.ts';
-import type { Canceller } from './ending.ts';
+import { resume, returnNode, strike, suspend } from './disturb.ts';
 import { Faults, type Lie } from './fault.ts';
-import { arm, cancel, edit, hold, land, release, requeue, resume, returnNode, strike, suspend, unhold } from './lifecycle.ts';
+import { type Foreign, foreignOf } from './foreign.ts';
+import { arm, cancel } from './lifecycle.ts';
 import { freeze } from './look.ts';
-import { type Ends, endsSchema, jobScriptSchema, worldScriptSchema } from './script.ts';
-import { type ClusterObject, isKnown, isPurged, markLive, type Settings, type State } from './state.ts';
+import type { ClusterObject } from './object.ts';
+import { type Ends, endsSchema, worldScriptSchema } from './script.ts';
+import { markLive, type Settings, type State } from './state.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 export interface MemoryClusterOptions extends Partial<Omit<Settings, 'script' | 'shape'>> {
@@ -24,26 +26,6 @@ export interface MemoryClusterOptions extends Partial<Omit<Settings, 'script' | 
   readonly script?: unknown;
   /** Cluster clock minus true time. */
   readonly clockOffsetMs?: number;
-}
-
-export interface ForeignSubmission {
-  readonly name: string;
-  readonly login: string;
-  /** The second object of an identity: the same submission sent once more, by whomever. Else a program outside dispatch. */
-  readonly copyOf?: string;
-  /** Of a program outside dispatch: its first attempt, checked like any script. */
-  readonly script?: unknown;
-}
-
-/** What strangers do. Each returns whether it had any effect; ids that nobody knows have none. */
-export interface Foreign {
-  submit(made: ForeignSubmission): string | undefined;
-  cancel(id: string, by?: Canceller): boolean;
-  hold(id: string): boolean;
-  unhold(id: string): boolean;
-  release(id: string): boolean;
-  requeue(id: string): boolean;
-  edit(id: string, change: { timeLimitSeconds: number }): boolean;
 }
 
 export interface World {
@@ -176,45 +158,3 @@ const forget = (state: State, object: ClusterObject): boolean => {
   markLive(state, object, false);
   return true;
 };
-
-const foreignOf = (state: State, catchUp: () => number, on: (id: string, act: (object: ClusterObject) => boolean) => boolean): Foreign => ({
-  submit({ name, login, copyOf, script = [] }) {
-    catchUp();
-    const original = copyOf === undefined ? undefined : state.byId.get(copyOf);
-    assert(copyOf === undefined || original?.submission, `no submission to copy: ${copyOf}`);
-    // On Kubernetes a name is one object.
-    if (state.settings.shape === 'kubernetes' && state.objects.some((object) => object.name === name && isKnown(state, object)))
-      return undefined;
-    const runs = original ? original.runs : [jobScriptSchema.parse(script)[0] ?? []].flat().filter((item) => 'program' in item);
-    const object = land(state, {
-      name,
-      login,
-      runs,
-      hash: original?.hash ?? '',
-      ...(original?.submission ? { submission: original.submission } : {}),
-    });
-    return object.id;
-  },
-  cancel: (id, by = 'login') => on(id, (object) => cancel(state, object, by)),
-  hold: (id) => on(id, (object) => hold(state, object)),
-  unhold: (id) =>
-    on(id, (object) => {
-      if (!object.held) return false;
-      unhold(state, object);
-      return true;
-    }),
-  release: (id) => on(id, (object) => !object.open && release(state, object)),
-  requeue: (id) =>
-    on(id, (object) => {
-      if (state.settings.shape === 'kubernetes' || isPurged(state, object)) return false;
-      if (object.state === 'gated' || object.state === 'queued') return false;
-      requeue(state, object);
-      return true;
-    }),
-  edit: (id, { timeLimitSeconds }) =>
-    on(id, (object) => {
-      if (object.state === 'ended') return false;
-      edit(state, object, timeLimitSeconds);
-      return true;
-    }),
-});

@@ -57,9 +57,10 @@ const wordsOf = (act: Act, id: string, gate: Gate | undefined): readonly string[
 /** The identity has no character that a shell or a pattern would read: it was parsed before. The submit time is compared here too. */
 export const actProgram = (act: Act, receipt: Receipt, gate?: Gate): string => {
   const { schedulerId: id, identity, submittedAt } = receipt;
-  return `shown() { slurm 30 scontrol -o show job ${id}; }
+  return `line=$(slurm 30 scontrol -o show job ${id} 2>&1)
+rc=$?
+shown() { printf '%s\\n' "$line"; return "$rc"; }
 ask shown shown
-line=$(shown 2> /dev/null | head -n 1)
 case $line in "JobId=${id} JobName=${identity} "*) ;; *) tell other "$line"; exit 0 ;; esac
 submitted=\${line#* SubmitTime=}
 submitted=\${submitted%% *}
@@ -83,7 +84,7 @@ const CERTAIN = [
 export const readAct = (act: Act, asked: Asked, receipt: Receipt): ActAnswer => {
   if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };
   const shown = asked.answers.get('shown');
-  const isUnknown = shown?.exitCode !== 0 && shown?.stderr.includes('Invalid job id specified') === true;
+  const isUnknown = shown?.exitCode !== 0 && shown?.stdout.includes('Invalid job id specified') === true;
   const job = readShownJob(shown?.stdout ?? '');
   if (isUnknown || (job && asked.answers.has('other'))) {
     // Nothing of ours is there any more: what a cancel wants is so already.
@@ -93,7 +94,7 @@ export const readAct = (act: Act, asked: Asked, receipt: Receipt): ActAnswer => 
       says: isUnknown ? 'Invalid job id specified' : `job ${receipt.schedulerId} is another object: ${job?.name ?? ''}`,
     };
   }
-  if (!job) return { kind: 'unreachable', says: `scontrol: ${(shown?.stderr ?? 'no answer').trim().slice(-512)}` };
+  if (!job) return { kind: 'unreachable', says: `scontrol: ${(shown?.stdout ?? 'no answer').trim().slice(-512)}` };
   const main = asked.answers.get(act === 'requeue' ? 'act1' : 'act0');
   if (!main) return { kind: 'unreachable', says: 'the act ended early' };
   const says = main.stderr.trim().slice(-512);

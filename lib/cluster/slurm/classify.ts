@@ -30,6 +30,8 @@ export interface Sources {
   /** Undefined: the controller answered and does not know the id. */
   readonly controller?: ControllerRow;
   readonly accounting: Accounting;
+  /** The last run that any source knows of, and what was found about it. */
+  readonly run?: number;
   readonly files?: RunFiles;
   readonly stderr: string;
   readonly observedAt: number;
@@ -62,7 +64,7 @@ export const classify = (sources: Sources): Classified => {
   if (said && said.kind !== 'terminal') return { kind: 'unsettled', known: true };
   const recorded = newest && stateWord(newest.state);
   const row = recorded?.kind === 'terminal' ? newest : undefined;
-  const run = controller?.run ?? sources.files?.result?.run ?? Math.max(0, rows.length - 1);
+  const run = controller?.run ?? sources.run ?? Math.max(0, rows.length - 1);
   const word = said?.word ?? (recorded?.kind === 'terminal' ? recorded.word : undefined);
   if (word === undefined) return withoutWord(sources, newest, recorded?.kind === 'live', run);
   const end: End = {

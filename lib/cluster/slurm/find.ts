@@ -62,17 +62,19 @@ export const readFind = (asked: Asked, facts: FindFacts): FindAnswer => {
   if (queue.exitCode !== 0) return { kind: 'unreachable', says: `squeue: ${queue.stderr.trim().slice(-512)}` };
   const look = parseSqueue(queue.stdout);
   if (look.truncated) return { kind: 'unreachable', says: 'squeue: the answer is cut' };
-  const objects = look.rows.flatMap((row) => ofController(row, facts, clusterNow) ?? []);
+  const objects = look.rows.map((row) => ofController(row, facts, clusterNow)).filter((object) => object !== undefined);
   const accounting = parseSacct(answers.get('sacct') ?? { exitCode: 1, stdout: '', stderr: 'sacct was not asked' });
   if (accounting.kind === 'rows') objects.push(...ofAccounting(accounting.rows, objects, facts, clusterNow));
-  if (objects.length > 0)
-    return { kind: 'found', clusterNow, objects: objects.sort((a, b) => Number(a.receipt.schedulerId) - Number(b.receipt.schedulerId)) };
-  if (accounting.kind === 'failed') return { kind: 'unreachable', says: accounting.says };
-  // A row that cannot be read might be the one.
+  // A row that cannot be read might be the one that is looked for.
   const odd = look.odd.length + (accounting.kind === 'rows' ? accounting.odd : 0);
-  return odd > 0
-    ? { kind: 'unreachable', says: `${odd} rows could not be read: ${look.odd[0] ?? ''}`.slice(0, 512) }
-    : { kind: 'absent', clusterNow };
+  const complete = accounting.kind !== 'failed' && odd === 0;
+  if (objects.length > 0) {
+    objects.sort((a, b) => Number(a.receipt.schedulerId) - Number(b.receipt.schedulerId));
+    return { kind: 'found', clusterNow, complete, objects };
+  }
+  if (complete) return { kind: 'absent', clusterNow };
+  const says = accounting.kind === 'failed' ? accounting.says : `${odd} rows could not be read: ${look.odd[0] ?? ''}`;
+  return { kind: 'unreachable', says: says.slice(0, 512) };
 };
 
 const attemptOf = (name: string, facts: FindFacts): number | undefined => {

@@ -71,8 +71,8 @@ export interface Limits {
 }
 
 /** Runs the program that `body` makes for a fresh nonce. Never throws for what happened on the way. */
-export const askCluster = async (session: Session, random: (bytes: number) => Uint8Array, body: string, limits: Limits): Promise<Asked> => {
-  const nonce = Buffer.from(random(12)).toString('hex');
+export const askCluster = async (session: Session, random: () => number, body: string, limits: Limits): Promise<Asked> => {
+  const nonce = Array.from({ length: 4 }, () => Math.floor(random() * 2 ** 32).toString(16)).join('');
   try {
     const answer = await session.run({ script: prelude(nonce) + body, ...limits });
     const answers = readAnswers(answer.stdout, nonce);

@@ -1,0 +1,46 @@
+/**
+ * The listing of a job's publications and of the bases that its claims fixed. Only a complete listing is an answer: a resume point
+ * that was picked from a part of `pub/` could be an old one (protocols §2.1, §8.2).
+ */
+import type { Publication, Publications } from '../port.ts';
+import { parseMarker, parsePoint } from './control-files.ts';
+import type { Asked } from './remote.ts';
+import { quote } from './transport/quote.ts';
+
+/**
+ * A job of which nothing was ever sent has no `pub/` yet: that is an empty listing, if the cluster's root is there to prove that
+ * its file system is.
+ */
+export const publicationsProgram = (root: string, control: string, checkpoints: string): string => `c=${quote(control)}
+bases() {
+  for f in "$c/bases/"*; do
+    [ ! -f "$f" ] || printf '%s %s\\n' "\${f##*/}" "$(head -n 1 "$f")"
+  done
+}
+if [ -d ${quote(`${checkpoints}/pub`)} ]; then
+  ask bases bases
+  ask pub ls -1 ${quote(`${checkpoints}/pub`)}
+elif [ -d ${quote(root)} ] && [ -z "$(ls "$c/sent" 2> /dev/null)" ]; then
+  tell none ''
+else
+  tell unlistable ''
+fi
+`;
+
+export const readPublications = (asked: Asked): Publications | undefined => {
+  if (asked.kind === 'unreachable') return undefined;
+  if (asked.answers.has('none')) return { publications: [], bases: [] };
+  const [pub, bases] = [asked.answers.get('pub'), asked.answers.get('bases')];
+  if (pub?.exitCode !== 0 || bases?.exitCode !== 0) return undefined;
+  return {
+    publications: pub.stdout
+      .split('\n')
+      .map(parseMarker)
+      .filter((one): one is Publication => one !== undefined),
+    bases: bases.stdout.split('\n').flatMap((line) => {
+      const parts = /^([1-9]\d{0,4})-(\d{1,6}) (.+)$/.exec(line);
+      const base = parts ? parsePoint(parts[3]!) : undefined;
+      return base ? [{ n: Number(parts![1]), run: Number(parts![2]), base }] : [];
+    }),
+  };
+};

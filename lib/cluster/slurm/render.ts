@@ -1,0 +1,108 @@
+/**
+ * The rendering of a spec for a plan: exactly what a submission would send, with placeholders where an attempt fills in, and what
+ * this cluster cannot do of what is asked (contract §6).
+ */
+import type { Probe } from '../../job/capability.ts';
+import type { Spec } from '../../job/spec.ts';
+import type { Rendering, RenderOptions } from '../port.ts';
+import { runtimeOf } from './containers.ts';
+import { GATE_SAYS, limitMinutes, mechanismFor, parseVersion } from './gate.ts';
+import { launchOf } from './launch.ts';
+import { type Gpus, gpuOptions } from './options.ts';
+import { isBucket, type Root } from './paths.ts';
+import { shell } from './remote.ts';
+import { unsettable } from './wrapper.ts';
+
+export interface RenderFacts {
+  readonly at: Root;
+  readonly cluster: string;
+  readonly gpus: Gpus;
+  readonly apiUrl: string;
+}
+
+type Remark = { readonly path: string; readonly says: string };
+
+export const render = (spec: Spec, probe: Probe, options: RenderOptions, facts: RenderFacts): Rendering => {
+  const version = parseVersion(probe.facts.scheduler);
+  const mechanism = mechanismFor(version, options.requeue);
+  const withBegin = mechanism === 'begin' || mechanism === 'begin_push';
+  const withDeadline = mechanism !== undefined && mechanism !== 'hold';
+  const launch = launchOf({
+    ...facts,
+    job: '{job}',
+    n: '{n}',
+    identity: '{identity}',
+    spec,
+    probe,
+    resources: {
+      timeLimitSeconds: spec.timeLimitSeconds,
+      ...(spec.resources.memoryPerNodeMi === undefined ? {} : { memoryPerNodeMi: spec.resources.memoryPerNodeMi }),
+    },
+    requeue: options.requeue,
+    resume: '{resume}',
+    excludeNodes: [],
+    gate: { hold: !withBegin, ...(withBegin ? { begin: 'uts{begin}' } : {}), ...(withDeadline ? { deadline: 'uts{deadline}' } : {}) },
+  });
+  return {
+    text: `# refused on the cluster from {bound} on\n${shell(launch.arguments)}\n\n${launch.wrapper.text}`,
+    gate: {
+      mechanism: mechanism ?? 'hold',
+      selfDestructs: withDeadline,
+      says: mechanism ? GATE_SAYS[mechanism] : 'no gate is known for this version of Slurm',
+    },
+    enforces: {
+      timeLimit: `Slurm after ${limitMinutes(spec.timeLimitSeconds)} min (it counts whole minutes), the wrapper after ${spec.timeLimitSeconds} s`,
+      oneTaskFails: spec.program.command ? 'srun --kill-on-bad-exit=1' : 'the script itself: it calls srun',
+    },
+    warnings: warningsOf(spec, probe, options),
+    refusals: [...(mechanism ? [] : [{ path: 'cluster', says: `${probe.facts.scheduler}: no gate is known for this version` }]), ...refusalsOf(spec, probe, facts)],
+  };
+};
+
+const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Remark[] => {
+  const { program, checkpoint, extensions } = spec;
+  const refusals: Remark[] = [];
+  const refuse = (path: string, says: string | undefined): void => void (says !== undefined && refusals.push({ path, says }));
+  const { maxSeconds } = partitionOf(spec, probe) ?? {};
+  if (program.image !== undefined && !runtimeOf(probe)) refuse('program.image', `no container runtime here: ${probe.capabilities.containers.evidence}`);
+  for (const [name, value] of Object.entries(program.env)) refuse(`program.env.${name}`, unsettable(name, value));
+  for (const name of Object.keys(program.secrets)) refuse(`program.secrets.${name}`, unsettable(name, ''));
+  const texts = [program.script ?? '', ...(program.command ?? [])];
+  if (texts.some((text) => text.includes('\0') || !text.isWellFormed())) refuse('program', 'holds a character that no program text can hold');
+  if (program.workdir !== undefined && !program.workdir.startsWith('/')) refuse('program.workdir', 'must be an absolute path on the cluster');
+  if (isBucket(checkpoint?.root)) refuse('checkpoint.root', 'an object store is not supported on Slurm by this release');
+  else if (checkpoint?.root !== undefined && !/^\/[^\0\n]*$/.test(checkpoint.root)) refuse('checkpoint.root', 'must be an absolute path on the cluster');
+  refuse('resources.gpuType', gpuOptions(spec, facts.gpus).wrong);
+  const partition = extensions.slurm?.partition;
+  if (partition !== undefined && probe.facts.partitions.length > 0 && !partitionOf(spec, probe)) {
+    refuse('extensions.slurm.partition', `no partition ${partition}; there are ${probe.facts.partitions.map((one) => one.name).join(', ')}`);
+  }
+  if (maxSeconds !== undefined && limitMinutes(spec.timeLimitSeconds) * 60 > maxSeconds) {
+    refuse('timeLimit', `beyond the partition's limit of ${maxSeconds} s`);
+  }
+  return refusals;
+};
+
+/** Several may be named, as Slurm allows: then none of them is judged. */
+const partitionOf = (spec: Spec, probe: Probe): Probe['facts']['partitions'][number] | undefined => {
+  const name = spec.extensions.slurm?.partition;
+  if (name?.includes(',')) return { name, isDefault: false, nodes: 0, up: true };
+  return probe.facts.partitions.find((one) => (name === undefined ? one.isDefault : one.name === name));
+};
+
+const warningsOf = (spec: Spec, probe: Probe, options: RenderOptions): readonly Remark[] => {
+  const warnings: Remark[] = [];
+  const partition = partitionOf(spec, probe);
+  if (partition && !partition.up) warnings.push({ path: 'extensions.slurm.partition', says: `partition ${partition.name} is not up` });
+  if (partition && partition.nodes > 0 && spec.resources.nodes > partition.nodes) {
+    warnings.push({ path: 'resources.nodes', says: `partition ${partition.name} has ${partition.nodes} nodes: the job would wait for ever` });
+  }
+  if (spec.timeLimitSeconds % 60 !== 0) warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
+  if (probe.capabilities.outcome_survives_purge.support !== 'yes') {
+    warnings.push({ path: 'cluster', says: 'no accounting answers here: the cause of a job that the controller forgot is lost' });
+  }
+  if (options.requeue !== 'never' && Object.keys(spec.program.secrets).length > 0) {
+    warnings.push({ path: 'program.secrets', says: 'a job that may be requeued keeps its file of secrets until it ends' });
+  }
+  return warnings;
+};

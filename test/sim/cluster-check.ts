@@ -1,0 +1,126 @@
+/**
+ * What must be true of the cluster at every moment, judged on the ground truth: S1, S2, S4, S7, and that nothing is ended which the
+ * record wants.
+ */
+import type { Act, ClusterObject, Execution, State } from '../../lib/cluster/memory/state.ts';
+import { jobKey } from '../../lib/cluster/memory/state.ts';
+import { parseIdentity } from '../../lib/job/identity.ts';
+import { overOf } from '../../lib/job/next-step.ts';
+import type { View } from '../../lib/job/view.ts';
+import { isBoundTo } from './record-check.ts';
+import { holds } from './verdict.ts';
+
+/** The wrapper looks every minute whether it was fenced; a moment more for the mark to be seen. */
+const FENCED_MS = 60_000;
+
+export interface Ground {
+  readonly cluster: State;
+  readonly tag: string;
+  viewOf(job: string): View | undefined;
+  /** When `job_ended` was appended, true time. */
+  endedAt(job: string): number | undefined;
+  readonly copies: ReadonlySet<string>;
+}
+
+export const createClusterCheck = (ground: Ground) => {
+  const { cluster, tag } = ground;
+  let executions = 0;
+  let objects = 0;
+  let acts = 0;
+  const alive = new Set<Execution>();
+  const causes = new Map<ClusterObject, Set<string>>();
+
+  const remember = (): void => {
+    for (const object of cluster.objects) {
+      const cause = object.ending?.cause ?? object.lastRunCause;
+      if (cause === undefined) continue;
+      const known = causes.get(object);
+      if (!known) causes.set(object, new Set([cause]));
+      else known.add(cause);
+      if (object.lastRunCause) causes.get(object)!.add(object.lastRunCause);
+    }
+  };
+
+  const check = (): void => {
+    for (; executions < cluster.executions.length; executions++) {
+      const execution = cluster.executions[executions]!;
+      if (execution.tag === tag) {
+        judgeStart(ground, execution);
+        alive.add(execution);
+      }
+    }
+    for (; objects < cluster.objects.length; objects++) judgeLanded(ground, cluster.objects[objects]!);
+    for (; acts < cluster.acts.length; acts++) judgeAct(ground, cluster.acts[acts]!);
+    for (const execution of alive) if (execution.endedAtMs !== undefined) alive.delete(execution);
+    if (alive.size > 1) judgeAlive(ground, [...alive]);
+    remember();
+  };
+  return { check, causes };
+};
+
+/** S1, S2, S4: who may begin a program at all. */
+const judgeStart = (ground: Ground, execution: Execution): void => {
+  const { job, n, run, schedulerId } = execution;
+  const where = `run ${n}-${run} of ${job} began in object ${schedulerId}`;
+  const view = ground.viewOf(job);
+  const attempt = view?.attempts[n - 1];
+  holds(isBoundTo(attempt, schedulerId), 'S1', () => `${where}, and attempt ${n} is bound to ${attempt?.receipt?.schedulerId ?? 'nothing'}`);
+  holds(attempt?.releaseIntendedAt !== undefined, 'S1', () => `${where}, and its release was not intended`);
+  const later = view?.attempts.find((one) => one.n > n && one.releaseIntendedAt !== undefined);
+  holds(!later, 'S1', () => `${where} after the release of attempt ${later?.n} was intended`);
+  const ended = ground.endedAt(job);
+  holds(ended === undefined || execution.startedAtMs <= ended, 'S4', () => `${where} after the job ended`);
+  const twice = ground.cluster.executionsByJob
+    .get(jobKey(ground.tag, job))
+    ?.find((other) => other !== execution && other.n === n && other.run === run);
+  holds(!twice, 'S1', () => `${where}, and the same run had begun in ${twice?.schedulerId}`);
+};
+
+/** S1: two at a time only while the older one is a fenced survivor of a lost node that has not looked yet. */
+const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
+  const { cluster, tag } = ground;
+  for (const older of alive) {
+    const newer = alive.find((one) => one.job === older.job && one.epoch > older.epoch);
+    if (!newer) continue;
+    const where = `runs ${older.n}-${older.run} and ${newer.n}-${newer.run} of ${older.job} run at the same time`;
+    holds(older.survivor, 'S1', () => where);
+    if (cluster.settings.shape === 'kubernetes') continue;
+    const control = cluster.controls.get(jobKey(tag, older.job));
+    const marks = [...(control?.marks.values() ?? [])].filter((mark) => mark.n > older.n).map((mark) => mark.visibleAtMs);
+    const claims = [...(control?.claims.values() ?? [])].filter((claim) => claim.n === older.n && claim.run > older.run);
+    const visibleMs = cluster.settings.markViewSeconds * 1000;
+    const fenced = Math.min(...marks, ...claims.map((claim) => claim.atMs + visibleMs), control?.stop?.visibleAtMs ?? Number.POSITIVE_INFINITY);
+    holds(cluster.agenda.nowMs <= fenced + FENCED_MS, 'S1', () => `${where}, and the older one is not fenced`);
+  }
+};
+
+/** S4, S8: nothing lands for a job that ended, or of an attempt that was proved never to land. */
+const judgeLanded = (ground: Ground, object: ClusterObject): void => {
+  if (object.tag !== ground.tag || ground.copies.has(object.id) || object.submission === undefined) return;
+  const view = ground.viewOf(object.job!);
+  const attempt = view?.attempts[object.n! - 1];
+  const where = `object ${object.id} of ${object.name} landed`;
+  holds(attempt, 'S3', () => `${where}, and no attempt_planned names it`);
+  holds(attempt.outcome?.cause !== 'never_landed', 'S8', () => `${where} after it was said never to land`);
+  holds(!view?.ended, 'S4', () => `${where} after the job ended`);
+};
+
+/** S2, S7, and the record's own objects are ended only by its own intention. */
+const judgeAct = (ground: Ground, act: Act): void => {
+  if (act.tag !== ground.tag || act.result !== 'done') return;
+  const identity = parseIdentity(act.identity);
+  if (act.verb === 'fence') return;
+  const where = `${act.verb} of ${act.identity} (object ${act.schedulerId})`;
+  holds(identity?.tag === ground.tag, 'S7', () => `${where}: it has another tag`);
+  const view = ground.viewOf(identity.job);
+  holds(view, 'S7', () => `${where}: there is no record of it`);
+  const attempt = view.attempts[identity.n - 1];
+  if (act.verb === 'release') {
+    holds(isBoundTo(attempt, act.schedulerId!), 'S2', () => `${where} before its binding was committed`);
+    holds(attempt?.releaseIntendedAt !== undefined, 'S2', () => `${where} before its release was intended`);
+  }
+  if (act.verb === 'cancel')
+    holds(isBoundTo(attempt, act.schedulerId!) && attempt?.cancel, 'S7', () => `${where} without the intention to cancel it`);
+  if (act.verb === 'discard' && attempt && attempt.state !== 'ended' && isBoundTo(attempt, act.schedulerId!))
+    holds(overOf(view, ground.cluster.clock.now()), 'S7', () => `${where}: the record wants it`);
+};

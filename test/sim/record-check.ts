@@ -1,0 +1,134 @@
+/**
+ * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
+ */
+import { type Commit, type Event, type EventOf, type Receipt } from '../../lib/job/event.ts';
+import { ruleUsedUp } from '../../lib/job/limit.ts';
+import { nextStep } from '../../lib/job/next-step.ts';
+import { type AttemptView, fold, type View } from '../../lib/job/view.ts';
+import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
+import { holds } from './verdict.ts';
+
+/** What one world keeps to judge by. */
+export interface Judged {
+  readonly cluster: State;
+  /** Every cause that an object ever ended by, by identity and id. */
+  readonly causes: ReadonlyMap<ClusterObject, ReadonlySet<string>>;
+}
+
+export const objectOf = (cluster: State, receipt: Receipt): ClusterObject | undefined =>
+  cluster.objects.find((object) => object.id === receipt.schedulerId && object.name === receipt.identity);
+
+/** Folds one commit and judges it. `at`: the moment of the append, by true time. */
+export const judgeCommit = (judged: Judged, before: View | undefined, commit: Commit, at: number): View => {
+  holds(commit.version === (before?.version ?? 0) + 1, 'S10', () => `version ${commit.version} follows ${before?.version ?? 0}`);
+  if (before) {
+    holds(!before.ended, 'S4', () => `version ${commit.version} of ${commit.job} follows job_ended`);
+    for (const event of commit.events) judgeEvent(judged, before, event, commit);
+  }
+  const after = fold([commit], before)!;
+  const blocking = after.questions.filter((question) => question.blocks && !question.closed);
+  holds(blocking.length <= 1, 'S11', () => `${blocking.length} blocking questions are open on ${commit.job}`);
+  judgeAwait(after, at);
+  return after;
+};
+
+const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit): void => {
+  const where = `${event.type} in version ${commit.version} of ${commit.job}`;
+  switch (event.type) {
+    case 'attempt_planned':
+      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
+      return judgePlanned(before, event, where);
+    case 'release_intended': {
+      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
+      const attempt = before.attempts[event.n - 1];
+      holds(attempt?.receipt, 'S2', () => `${where}: nothing is bound`);
+      const other = before.attempts.find((one) => one.n !== event.n && one.releaseIntendedAt !== undefined && one.state !== 'ended');
+      holds(!other, 'S1', () => `${where}: attempt ${other?.n} was to be released and has not ended`);
+      return;
+    }
+    case 'requeue_intended':
+      return holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
+    case 'attempt_bound':
+      return holds(objectOf(judged.cluster, event.receipt), 'S8', () => `${where}: there is no such object`);
+    case 'attempt_never_landed':
+    case 'attempt_refused': {
+      const identity = before.attempts[event.n - 1]?.identity;
+      const there = judged.cluster.objects.find((object) => object.name === identity && !object.refused);
+      return holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
+    }
+    case 'attempt_ended':
+      return judgeEnded(judged, before, event, where);
+    case 'recovery_decided':
+      return judgeDecided(before, event, commit, where);
+    case 'escalation_answered':
+    case 'escalation_expired':
+    case 'escalation_withdrawn': {
+      const question = before.questions.find((one) => one.id === event.id);
+      return holds(question && !question.closed, 'S11', () => `${where}: question ${event.id} is not open`);
+    }
+    default:
+  }
+};
+
+/** S6: within the limits, but for one attempt beyond them per answer, and only after an attempt that ended and a decision about it. */
+const judgePlanned = (before: View, event: EventOf<'attempt_planned'>, where: string): void => {
+  const last = before.attempts.at(-1);
+  if (event.try > 1) {
+    holds(last?.n === event.n && last.state === 'planned' && last.deferred, 'S3', () => `${where}: try ${event.try} without a deferral`);
+    return;
+  }
+  holds(event.n === before.attempts.length + 1, 'S6', () => `${where}: ${before.attempts.length} attempts are known`);
+  if (!last) return;
+  holds(last.state === 'ended', 'S6', () => `${where}: attempt ${last.n} has not ended`);
+  const decision = before.decision;
+  holds(decision?.n === last.n && decision.action.kind === 'relaunch', 'S6', () => `${where}: no decision to relaunch attempt ${last.n}`);
+  const answers = before.decisions.filter((one) => one.by.kind === 'answer').length;
+  const most = (before.spec?.policy.limits.attempts ?? 0) + answers;
+  holds(event.n <= most, 'S6', () => `${where}: attempt ${event.n} of at most ${most}`);
+};
+
+const judgeDecided = (before: View, event: EventOf<'recovery_decided'>, commit: Commit, where: string): void => {
+  const attempt = before.attempts[event.n - 1];
+  holds(attempt?.state === 'ended', 'S6', () => `${where}: attempt ${event.n} has not ended`);
+  if (event.by.kind === 'answer') {
+    const closes = commit.events.some((one) => one.type === 'escalation_answered' || one.type === 'escalation_expired');
+    return holds(closes, 'S6', () => `${where}: by an answer that was not given`);
+  }
+  if (event.by.kind !== 'rule') return;
+  const action = before.spec?.policy.rules[event.by.rule]?.do;
+  const max = action && 'relaunch' in action ? action.relaunch.max : action && 'requeue' in action ? action.requeue.max : 0;
+  const used = ruleUsedUp(before, event.by.rule, max, attempt.outcome?.ran ?? 'unknown');
+  holds(!used, 'S6', () => `${where}: ${used}`);
+};
+
+/** S8: the cause is one the truth allows. */
+const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'>, where: string): void => {
+  const attempt = before.attempts[event.n - 1];
+  if (!attempt?.receipt) return;
+  const object = objectOf(judged.cluster, attempt.receipt);
+  holds(object, 'S8', () => `${where}: there is no such object`);
+  const { cause, ran } = event.outcome;
+  const causes = judged.causes.get(object) ?? new Set();
+  const says = (): string => `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
+  if (cause === 'vanished') holds(object.vanished || object.forgotten || object.state === 'ended', 'S8', says);
+  else holds(causes.has(cause) || (attempt.cancel && causes.size > 0 && ATTRIBUTED.has(cause)), 'S8', says);
+  const began = judged.cluster.executions.some((one) => one.schedulerId === object.id && one.n === event.n);
+  holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
+};
+
+/** What an end after our own cancel may be called (contract §3). */
+const ATTRIBUTED = new Set(['cancelled_by_dispatch', 'no_capacity', 'budget', 'stalled', 'deadline', 'unsatisfiable', 'dependency_failed', 'launch_failed']);
+
+/** P2.1: if it awaits t, it awaits at every moment before t. */
+const judgeAwait = (view: View, at: number): void => {
+  const step = nextStep(view, at);
+  if (step.do !== 'await') return;
+  for (const part of [0.5, 0.99]) {
+    const moment = Math.floor(at + (Math.min(step.until, at + 86_400_000) - at) * part);
+    if (moment >= step.until) continue;
+    const then = nextStep(view, moment);
+    holds(then.do === 'await', 'await', () => `version ${view.version} of ${view.job} awaits ${step.until} and at ${moment} does ${then.do}`);
+  }
+};
+
+export const isBoundTo = (attempt: AttemptView | undefined, schedulerId: string): boolean => attempt?.receipt?.schedulerId === schedulerId;
