@@ -15,6 +15,10 @@ import { publish } from './wake.ts';
 
 const CONFLICTS = 5;
 
+export const SUPERVISOR = 'supervisor';
+/** Actors that are the job's supervisor at work, or speak through it: it does not wait meanwhile. */
+const AWAKE: ReadonlySet<string> = new Set([SUPERVISOR, 'token']);
+
 export interface Committed {
   readonly view: View;
   /** The commit that this call made; undefined when `decide` had nothing to say (any more). */
@@ -37,7 +41,7 @@ export const commit = async (ports: Ports, from: View | string, actor: string, d
     const made = compose(view, events, actor, now, ports.random);
     if ((await ports.store.append(made)) === 'appended') {
       const after = fold([made], view) as View;
-      await publish(ports, after);
+      await publish(ports, after, AWAKE.has(actor));
       return { view: after, commitId: made.commitId };
     }
     await ports.sleep(Math.ceil(ports.random() * 20 * 2 ** i));

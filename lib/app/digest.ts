@@ -7,6 +7,7 @@ import { type Observation, seenOf } from '../cluster/port.ts';
 import { attribute } from '../job/attribution.ts';
 import { type Outcome, outcomeOf } from '../job/cause.ts';
 import type { Event, Look } from '../job/event.ts';
+import { LOG_RULES_STOP } from '../job/limit.ts';
 import { TIMING } from '../job/timing.ts';
 import { type AttemptView, lastAttempt, type View } from '../job/view.ts';
 import { seenOfAttempt } from './summary.ts';
@@ -42,7 +43,8 @@ const lookOf = ({ fence, clusterStartedAt }: PollLook): Look => ({ fence, cluste
 
 export const digestObservation = (view: View, observation: Observation, watch: Watch, look: PollLook): Digest => {
   const attempt = concerned(view, observation.target, look);
-  if (!attempt) return unchanged(watch);
+  // A run before the recorded one: a source that lags behind, such as accounting after a requeue (C024).
+  if (!attempt || observation.run < attempt.run) return unchanged(watch);
   const { absent: _, ...seen } = watch;
   return observation.kind === 'live'
     ? digestLive(view, attempt, observation, seen, look)
@@ -59,7 +61,10 @@ const digestLive = (view: View, attempt: AttemptView, live: Live, seen: Watch, l
   const finding =
     live.finding && !attempt.findings.some((f) => f.kind === live.finding?.kind && f.said === live.finding.said) ? live.finding : undefined;
   const next = seenOf(live.state, live.run, pending.group);
-  if (next === seenOfAttempt(attempt) && !finding) return unchanged(pending.watch);
+  const moved = live.state !== attempt.state || live.run !== attempt.run;
+  // The end of a long record is kept for what matters more than why it waits (contract §8).
+  const tells = moved || (next !== seenOfAttempt(attempt) && view.version < LOG_RULES_STOP);
+  if (!tells && !finding) return unchanged(pending.watch);
   const reason = live.pending?.group === pending.group ? live.pending : attempt.pending;
   const event: Event = {
     type: 'attempt_observed',
@@ -68,7 +73,7 @@ const digestLive = (view: View, attempt: AttemptView, live: Live, seen: Watch, l
     run: live.run,
     look: lookOf(look),
     ...(pending.group && reason ? { pending: reason } : {}),
-    ...(finding ? { finding } : {}),
+    ...(live.finding ? { finding: live.finding } : {}),
     ...(live.lastRunCause ? { lastRunCause: live.lastRunCause } : {}),
   };
   return { events: [event], watch: pending.watch };
@@ -87,7 +92,8 @@ const settledPending = (
   const key = seenOf(live.state, live.run, group);
   const known = attempt.pending?.group === group && attempt.run === live.run;
   if (known || group === 'waiting') return { group, watch: rest };
-  if (noted?.n === attempt.n && noted.seen === key && noted.fence < look.fence) return { group, watch: rest };
+  // The very look before: one in between that had nothing to say saw the old reason again.
+  if (noted?.n === attempt.n && noted.seen === key && noted.fence === look.fence - 1) return { group, watch: rest };
   const old = attempt.pending?.group;
   return {
     ...(old && attempt.state === live.state ? { group: old } : {}),
@@ -98,8 +104,12 @@ const settledPending = (
 /** Something of an attempt that the record holds as ended is alive: reopened while nothing was decided, else a stranger's doing. */
 const revived = (view: View, attempt: AttemptView, live: Live, watch: Watch, look: PollLook): Digest => {
   const n = attempt.n;
-  const ours = attempt.requeueIntendedAt !== undefined || view.decision?.action.kind === 'requeue';
-  if (ours && live.run > attempt.run) return { events: [{ type: 'attempt_requeued', n, run: live.run, look: lookOf(look) }], watch };
+  if (isRequeued(view, attempt)) {
+    // The same run is the old one still being cleaned up.
+    return live.run > attempt.run
+      ? { events: [{ type: 'attempt_requeued', n, run: live.run, look: lookOf(look) }], watch }
+      : unchanged(watch);
+  }
   if (attempt.outcome?.class === 'evidence' && !view.decision) {
     return { events: [{ type: 'attempt_observed', n, state: live.state, run: live.run, look: lookOf(look) }], watch };
   }
@@ -112,15 +122,33 @@ const revived = (view: View, attempt: AttemptView, live: Live, watch: Watch, loo
   return { events: [{ type: 'attempt_observed', n, state: live.state, run: live.run, look: lookOf(look), finding }], watch };
 };
 
+const isRequeued = (view: View, attempt: AttemptView): boolean =>
+  attempt.requeueIntendedAt !== undefined || view.decision?.action.kind === 'requeue';
+
 const digestEnd = (view: View, attempt: AttemptView, ended: Ended, seen: Watch, look: PollLook): Digest => {
   const { missing, pending: _, ...watch } = seen;
-  if (attempt.state === 'ended' && !replaces(view, attempt, ended.outcome)) return unchanged(watch);
+  const begun = runsBegun(view, attempt, ended.run, look);
+  if (attempt.state === 'ended' && begun.length === 0 && !replaces(view, attempt, ended.outcome)) return unchanged(watch);
   if (ended.missing.length > 0) {
     const since = missing?.n === attempt.n && missing.run === ended.run ? missing.since : look.now;
     if (look.now - since < TIMING.evidenceWaitSeconds * 1000)
       return unchanged({ ...watch, missing: { n: attempt.n, run: ended.run, since } });
   }
-  return { events: [endEvent(attempt, ended, look)], watch };
+  return { events: [...begun, endEvent(begun.length > 0 ? inLaterRun(attempt) : attempt, ended, look)], watch };
+};
+
+/** A cancel that ended the run before a requeue says nothing of the next run's end. */
+const inLaterRun = (attempt: AttemptView): AttemptView => {
+  if (attempt.state !== 'ended') return attempt;
+  const { cancel: _, ...later } = attempt;
+  return later;
+};
+
+/** A run that began and ended between two looks is recorded as begun first: it counts, and it is the one that ended. */
+const runsBegun = (view: View, attempt: AttemptView, run: number, look: PollLook): readonly Event[] => {
+  if (run <= attempt.run) return [];
+  if (attempt.state !== 'ended') return [{ type: 'attempt_observed', n: attempt.n, state: 'ending', run, look: lookOf(look) }];
+  return isRequeued(view, attempt) ? [{ type: 'attempt_requeued', n: attempt.n, run, look: lookOf(look) }] : [];
 };
 
 /** An outcome of class evidence is provisional until something was decided on it (contract §3). */
@@ -133,7 +161,11 @@ const endEvent = (attempt: AttemptView, ended: Ended, look: PollLook): Event => 
   const note = whole
     ? []
     : [{ source: 'dispatch', message: `waited ${TIMING.evidenceWaitSeconds} s in vain for: ${ended.missing.join(', ')}` }];
-  const outcome = attribute(attempt, { ...ended.outcome, confidence, evidence: [...ended.outcome.evidence, ...note].slice(0, 16) });
+  const outcome = attribute(attempt, {
+    ...ended.outcome,
+    confidence,
+    evidence: [...ended.outcome.evidence.slice(0, 16 - note.length), ...note],
+  });
   return { type: 'attempt_ended', n: attempt.n, outcome, processes: ended.processes, runs: [...ended.runs], look: lookOf(look) };
 };
 
@@ -175,13 +207,15 @@ export const digestAbsence = (
 export const digestSilence = (view: View, bytes: number, watch: Watch, look: PollLook): Digest => {
   const attempt = lastAttempt(view);
   const limit = view.spec?.policy.limits.stalledAfterSeconds;
-  if (!attempt || attempt.state !== 'running' || limit === undefined || isOlder(attempt, look)) return unchanged(watch);
+  if (attempt?.state !== 'running' || limit === undefined || isOlder(attempt, look)) return unchanged(watch);
   const reported = view.reported?.at ?? 0;
   const last = watch.output;
   const grew = !last || last.n !== attempt.n || last.run !== attempt.run || bytes > last.bytes || reported > last.reported;
   if (grew) return unchanged({ ...watch, output: { n: attempt.n, run: attempt.run, bytes, reported, since: look.now } });
-  if (look.now - last.since < limit * 1000 || attempt.findings.some((f) => f.kind === 'silent_since')) return unchanged(watch);
-  const finding = { kind: 'silent_since' as const, since: last.since, said: new Date(last.since).toISOString() };
+  // Only time spent running counts: one that was suspended in between could not grow.
+  const since = Math.max(last.since, attempt.since);
+  if (look.now - since < limit * 1000 || attempt.findings.some((f) => f.kind === 'silent_since')) return unchanged(watch);
+  const finding = { kind: 'silent_since' as const, since, said: new Date(since).toISOString() };
   return {
     events: [{ type: 'attempt_observed', n: attempt.n, state: attempt.state, run: attempt.run, look: lookOf(look), finding }],
     watch,

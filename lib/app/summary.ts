@@ -3,11 +3,12 @@
  * Everything here is derived, so a head that lags costs a look and never a decision.
  */
 import { seenOf, type Target } from '../cluster/port.ts';
-import { type AttemptView, jobState, lastAttempt, type View } from '../job/view.ts';
+import { type AttemptView, isObserved, jobState, lastAttempt, type View } from '../job/view.ts';
 import type { ActiveRow, Summary } from '../record/port.ts';
 
-/** Longer roots do not fit a row of the index; the poll reads the log of such a job instead. */
-const ROOT_BYTES = 72;
+/** What a poll reads per job (lib/record/port.ts). A root that does not fit is left out: the poll reads the log of such a job instead. */
+const WATCHLINE_BYTES = 200;
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 export const loginKey = (cluster: string, login: string): string => `${cluster}#${login}`;
 
@@ -40,53 +41,68 @@ type Line = readonly [
   seen: string,
   limit: number,
   stalled: number,
-  root: string | 0 | 1,
+  /** The checkpoint root, or an adopted object's own name; 0: none, 1: it does not fit. */
+  text: string | 0 | 1,
 ];
+const RELEASED = 1;
+const REQUEUEABLE = 2;
+const ADOPTED = 4;
 
 const watchlineOf = (view: View, attempt: AttemptView): string => {
-  const root = view.spec?.checkpoint?.root;
-  const line: Line = [
+  const text = isObserved(view) ? attempt.identity : view.spec?.checkpoint?.root;
+  const line = JSON.stringify(lineOf(view, attempt, text ?? 0));
+  return bytesOf(line) <= WATCHLINE_BYTES ? line : JSON.stringify(lineOf(view, attempt, 1));
+};
+
+const lineOf = (view: View, attempt: AttemptView, text: Line[8]): Line => {
+  const released = attempt.releasedAt !== undefined || attempt.releaseIntendedAt !== undefined;
+  return [
     attempt.n,
     attempt.receipt?.schedulerId ?? '',
     attempt.receipt?.submittedAt ?? 0,
-    (attempt.releasedAt === undefined && attempt.releaseIntendedAt === undefined ? 0 : 1) + (attempt.requeueable ? 2 : 0),
+    (released ? RELEASED : 0) | (attempt.requeueable ? REQUEUEABLE : 0) | (isObserved(view) ? ADOPTED : 0),
     attempt.run,
     seenOfAttempt(attempt),
     attempt.resources.timeLimitSeconds,
     view.spec?.policy.limits.stalledAfterSeconds ?? 0,
-    root === undefined ? 0 : root.length <= ROOT_BYTES ? root : 1,
+    text,
   ];
-  return JSON.stringify(line);
 };
 
-/** What was recorded last of this attempt, in the form that an observation is compared by. */
+/**
+ * What was recorded last of this attempt, in the form that an observation is compared by. An end of class evidence is provisional
+ * (contract §3): it equals no observation, so a look that knows better says so.
+ */
 export const seenOfAttempt = (attempt: AttemptView): string =>
   attempt.state === 'ended' || attempt.state === 'planned' || attempt.state === 'uncertain'
-    ? seenOf('ended', attempt.run)
+    ? `${seenOf('ended', attempt.run)}${attempt.outcome?.class === 'evidence' ? 'provisional' : ''}`
     : seenOf(attempt.state, attempt.run, attempt.pending?.group);
 
 export interface Watched {
   readonly target: Target;
   readonly stalledAfterSeconds: number;
-  /** The root did not fit: take it from the log. */
+  /** The root (of an adopted job: the identity) did not fit: take it from the log. */
   readonly rootInLog: boolean;
 }
 
 export const watchedOf = (row: ActiveRow, cluster: string, login: string, identity: (n: number) => string): Watched => {
-  const [n, schedulerId, submittedAt, flags, run, seen, timeLimitSeconds, stalledAfterSeconds, root] = JSON.parse(row.watchline) as Line;
+  const [n, schedulerId, submittedAt, flags, run, seen, timeLimitSeconds, stalledAfterSeconds, text] = JSON.parse(row.watchline) as Line;
+  const adopted = (flags & ADOPTED) !== 0;
+  // The name that somebody else gave an adopted object stands for its identity (contract §7).
+  const name = adopted && typeof text === 'string' ? text : identity(n);
   return {
     stalledAfterSeconds,
-    rootInLog: root === 1,
+    rootInLog: text === 1,
     target: {
       job: row.job,
       n,
-      receipt: { cluster, login, schedulerId, identity: identity(n), submittedAt },
-      released: (flags & 1) !== 0,
-      requeueable: (flags & 2) !== 0,
+      receipt: { cluster, login, schedulerId, identity: name, submittedAt },
+      released: (flags & RELEASED) !== 0,
+      requeueable: (flags & REQUEUEABLE) !== 0,
       run,
       seen,
       timeLimitSeconds,
-      ...(typeof root === 'string' ? { checkpointRoot: root } : {}),
+      ...(!adopted && typeof text === 'string' ? { checkpointRoot: text } : {}),
     },
   };
 };

@@ -17,18 +17,23 @@ export const mustWake = (after: View, wake: Pick<Wake, 'until' | 'question'>, no
   return step.do !== 'await' || step.until < wake.until || (step.question ?? '') !== wake.question;
 };
 
-/** Moves the head to the view's version, takes the token in the same update where it must, and signals it. */
-export const publish = async (ports: Ports, view: View): Promise<void> => {
-  await moveHead(ports, view);
+/**
+ * Moves the head to the view's version, takes the token in the same update where it must, and signals it. `awake`: the writer is
+ * the supervisor itself, so probably no token is parked.
+ */
+export const publish = async (ports: Ports, view: View, awake = false): Promise<void> => {
+  await moveHead(ports, view, awake);
   await wakeQuestion(ports, view);
 };
 
-const moveHead = async (ports: Ports, view: View): Promise<void> => {
+const moveHead = async (ports: Ports, view: View, awake: boolean): Promise<void> => {
   for (let i = 0; i < TRIES; i++) {
-    const head = await ports.store.readHead(view.job);
+    // The first update of one who is awake demands that no token is parked, which needs no read: if one is, that is `token_changed`.
+    const presumed = awake && i === 0;
+    const head = presumed ? undefined : await ports.store.readHead(view.job);
     // A head that is ahead was moved by a writer who folded a longer log, and judged it.
-    if (!head || head.version >= view.version) return;
-    const parked = head.wake?.state === 'parked' ? head.wake : undefined;
+    if (!presumed && (!head || head.version >= view.version)) return;
+    const parked = head?.wake?.state === 'parked' ? head.wake : undefined;
     const at = ports.now();
     const take = parked !== undefined && mustWake(view, parked, at);
     const answer = await ports.store.moveHead(view.job, {
@@ -40,7 +45,7 @@ const moveHead = async (ports: Ports, view: View): Promise<void> => {
     });
     if (answer === 'behind') return;
     if (answer === 'moved') return take ? signal(ports, view.job, '', parked.token) : undefined;
-    // `token_changed`: Park stored one in between. Read and judge again (W5).
+    // `token_changed`: Park stored one in between, or before what was presumed. Read and judge again (W5).
   }
   ports.log('warn', 'head not moved: its token changed at every try', { job: view.job, version: view.version });
 };

@@ -46,6 +46,6 @@ export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }:
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
 
-/** Two tries of at most 5 s: a wake that cannot be sent now is owed and sent by the next sweep. */
+/** Two tries of at most 5 s (without the last setting the SDK only warns): a wake that cannot be sent now is owed and sent by the next sweep. */
 export const sfnClient = (): SFNClient =>
-  new SFNClient({ maxAttempts: 2, requestHandler: { connectionTimeout: 2000, requestTimeout: 5000 } });
+  new SFNClient({ maxAttempts: 2, requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true } });

@@ -16,10 +16,25 @@ const OURS_LOOKS_LIKE: readonly Cause[] = [
   'launch_failed',
 ];
 
+/** What a cancel sends (INT, KILL, TERM): by any other signal the program died of itself. */
+const OUR_SIGNALS: readonly unknown[] = [2, 9, 15, undefined];
+/** Cluster times come in whole seconds, and the two clocks' difference was read over a network. */
+const CLOCK_MARGIN_MS = 5000;
+
+const looksLikeOurs = ({ cause, detail }: Outcome): boolean =>
+  OURS_LOOKS_LIKE.includes(cause) &&
+  (cause !== 'launch_failed' || detail['stage'] === 'guard') &&
+  (cause !== 'signalled' || OUR_SIGNALS.includes(detail['signal']));
+
+/** Every source that knows when it ended says: before the cancel was even intended. */
+const endedBefore = (attempt: AttemptView, outcome: Outcome, intendedAt: number): boolean => {
+  const ends = outcome.evidence.flatMap((e) => (e.at === undefined ? [] : [e.at - (attempt.clusterNow - attempt.plannedAt)]));
+  return ends.length > 0 && Math.max(...ends) < intendedAt - CLOCK_MARGIN_MS;
+};
+
 export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
   const cancel = attempt.cancel;
-  if (!cancel || !OURS_LOOKS_LIKE.includes(outcome.cause)) return outcome;
-  if (outcome.cause === 'launch_failed' && outcome.detail['stage'] !== 'guard') return outcome;
+  if (!cancel || !looksLikeOurs(outcome) || endedBefore(attempt, outcome, cancel.intendedAt)) return outcome;
   const { evidence, observedAt, confidence } = outcome;
   const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';
   const as = (cause: Cause, detail: Outcome['detail'] = {}, ranAs = ran): Outcome =>

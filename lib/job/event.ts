@@ -28,7 +28,8 @@ export const NOTHING = (epoch = 0): Point => ({ epoch, step: -1, path: '' });
 export const receiptSchema = z.strictObject({
   cluster: z.string(),
   login: z.string(),
-  schedulerId: z.string().min(1).max(128),
+  /** Short enough for what a poll reads per job (lib/app/summary.ts); a UID has 36 characters. */
+  schedulerId: z.string().min(1).max(64),
   identity: z.string().max(63),
   /** The scheduler's own word for when it was submitted, by the cluster's clock. */
   submittedAt: z.int(),

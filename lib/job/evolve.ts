@@ -3,6 +3,7 @@
  * by whoever committed it.
  */
 import { assert, never } from './assertion.ts';
+import type { Outcome } from './cause.ts';
 import type { Commit, Event, EventOf } from './event.ts';
 import type { AttemptView, Question, View } from './view.ts';
 
@@ -149,14 +150,17 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
   }
 };
 
-const FRESH = { leftGate: false, run: 0, findings: [], requeuedByScheduler: 0, runs: [], duplicates: [] } as const;
+const FRESH = { leftGate: false, run: 0, findings: [], schedulerRequeues: [], runs: [], duplicates: [] } as const;
 
 const planned = (view: View, event: EventOf<'attempt_planned'>, meta: Meta): View => {
   const { type: _, rendering: __, ...said } = event;
   const times = { plannedAt: meta.at, plannedCommit: meta.commitId, since: meta.at, state: 'planned' as const };
   if (event.try > 1) {
     return patch(view, event.n, (a) => {
-      assert(a.deferred && event.try === a.try + 1, `job ${view.job}: try ${event.try} of attempt ${a.n} follows try ${a.try} without a deferral`);
+      assert(
+        a.deferred && event.try === a.try + 1,
+        `job ${view.job}: try ${event.try} of attempt ${a.n} follows try ${a.try} without a deferral`,
+      );
       return { ...without(a, 'deferred'), ...said, ...times };
     });
   }
@@ -185,7 +189,7 @@ const observed = (a: AttemptView, event: EventOf<'attempt_observed'>, meta: Meta
     look: event.look,
     since: moved ? meta.at : a.since,
     leftGate: a.leftGate || event.state !== 'gated',
-    requeuedByScheduler: a.requeuedByScheduler + (restarted ? event.run - a.run : 0),
+    schedulerRequeues: [...a.schedulerRequeues, ...restarts(a, event.run, event.lastRunCause)],
     findings,
     ...(event.pending ? { pending: event.pending } : {}),
     ...(event.lastRunCause ? { lastRunCause: event.lastRunCause } : {}),
@@ -199,6 +203,10 @@ const withDuplicate = (a: AttemptView, { receipt, running }: EventOf<'duplicate_
   const foundAt = known && !known.discarded ? known.foundAt : meta.at;
   return { ...a, duplicates: [...a.duplicates.filter((d) => d !== known), { receipt, running, foundAt, discarded: false }] };
 };
+
+/** Of several runs between two looks only the last one's reason is known. Bounded like everything else that a cluster says. */
+const restarts = (a: AttemptView, run: number, cause: Outcome['cause'] | undefined): AttemptView['schedulerRequeues'] =>
+  Array.from({ length: Math.min(Math.max(run - a.run, 0), 1000) }, (_, i) => (i === 0 && cause) || 'untold');
 
 /** A hold is over when a look no longer tells of it; everything else that others did stays true of that run. */
 const findingsAfter = (old: AttemptView['findings'], event: EventOf<'attempt_observed'>, meta: Meta): AttemptView['findings'] => {
@@ -215,8 +223,10 @@ const findingsAfter = (old: AttemptView['findings'], event: EventOf<'attempt_obs
 const requeued = (a: AttemptView, event: EventOf<'attempt_requeued'>, meta: Meta, decision: View['decision']): AttemptView => ({
   ...without(a, 'outcome', 'endedAt', 'processes', 'requeueIntendedAt', 'pending', 'startedAt', 'cancel'),
   ...(a.outcome ? { lastRunCause: a.outcome.cause } : {}),
-  requeuedByScheduler:
-    a.requeuedByScheduler + (decision?.action.kind === 'requeue' && decision.action.by === 'scheduler' ? event.run - a.run : 0),
+  schedulerRequeues:
+    decision?.action.kind === 'requeue' && decision.action.by === 'scheduler'
+      ? [...a.schedulerRequeues, ...restarts(a, event.run, a.outcome?.cause)]
+      : a.schedulerRequeues,
   state: 'queued',
   run: event.run,
   look: event.look,

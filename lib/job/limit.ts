@@ -2,7 +2,7 @@
  * Limits and matching: which rule of a policy an outcome meets, and what is already used up (contract §5).
  * Pure arithmetic over the view; recovery.ts turns it into a verdict.
  */
-import type { Outcome } from './cause.ts';
+import { CAUSES, type Cause, type Outcome } from './cause.ts';
 import type { Rule } from './policy.ts';
 import type { AttemptView, View } from './view.ts';
 
@@ -32,13 +32,32 @@ const conditionsHold = (rule: Rule, outcome: Outcome): boolean => {
 export const matchingRule = (rules: readonly Rule[], outcome: Outcome): number =>
   outcome.class === 'success' ? -1 : rules.findIndex((rule) => names(rule, outcome) && conditionsHold(rule, outcome));
 
-/** Runs that the scheduler began by itself over all attempts: what `requeue by scheduler` counts. */
-export const schedulerRequeues = (view: View): number => view.attempts.reduce((sum, a) => sum + a.requeuedByScheduler, 0);
+const byScheduler = (rule: Rule): boolean => 'requeue' in rule.do && rule.do.requeue.by === 'scheduler';
+
+/**
+ * Runs that the scheduler began by itself over all attempts, as far as they are this rule's: what `requeue by scheduler` counts.
+ * One whose reason the cluster did not tell counts for every such rule, since a limit must hold in any case.
+ */
+const schedulerRequeues = (view: View, rule: Rule): number => {
+  const names = (cause: Cause | 'untold'): boolean =>
+    cause === 'untold' || rule.on.some((on) => on === cause || on === CAUSES[cause] || on === 'any');
+  return view.attempts.reduce((sum, a) => sum + a.schedulerRequeues.filter(names).length, 0);
+};
+
+/** The first `requeue by scheduler` whose max the scheduler has gone beyond, as a phrase for people. */
+export const requeuedTooOften = (view: View): string | undefined => {
+  for (const rule of view.spec?.policy.rules ?? []) {
+    if (!('requeue' in rule.do) || rule.do.requeue.by !== 'scheduler') continue;
+    const count = schedulerRequeues(view, rule);
+    if (count > rule.do.requeue.max) return `the scheduler requeued it ${count} times, ${rule.do.requeue.max} are allowed`;
+  }
+  return undefined;
+};
 
 /** How often a rule acted so far. */
 export const usesOf = (view: View, rule: number): number => {
-  const spec = view.spec?.policy.rules[rule]?.do;
-  if (spec && 'requeue' in spec && spec.requeue.by === 'scheduler') return schedulerRequeues(view);
+  const its = view.spec?.policy.rules[rule];
+  if (its && byScheduler(its)) return schedulerRequeues(view, its);
   return view.decisions.filter((d) => d.by.kind === 'rule' && d.by.rule === rule && (d.action.kind === 'requeue' || d.action.counts))
     .length;
 };
@@ -60,8 +79,7 @@ export const withoutProgress = (view: View): number => {
 const sameMemoryAgain = (view: View, attempt: AttemptView): boolean =>
   attempt.outcome?.cause === 'out_of_memory' &&
   view.attempts.some(
-    (a) =>
-      a.n < attempt.n && a.outcome?.cause === 'out_of_memory' && a.resources.memoryPerNodeMi === attempt.resources.memoryPerNodeMi,
+    (a) => a.n < attempt.n && a.outcome?.cause === 'out_of_memory' && a.resources.memoryPerNodeMi === attempt.resources.memoryPerNodeMi,
   );
 
 /** Too long a record: no rule acts any more, so that there is room left for its end (contract §8). */
@@ -80,25 +98,21 @@ export const exhausted = (view: View, attempt: AttemptView): string | undefined 
   return undefined;
 };
 
-/** Whether the rule's own `max` forbids one more relaunch: an attempt that never ran consumes none of it. */
-export const relaunchUsedUp = (view: View, rule: number, max: number, ran: Outcome['ran']): string | undefined =>
-  ran === 'no' ? undefined : maxReached(view, rule, max);
-
 /**
- * Whether one more requeue is forbidden. Here `ran: no` changes nothing: a requeue consumes none of `limits.attempts`, so its
- * rule's `max` is the only bound it has. Once refused, the rule is used up for the whole job.
+ * Whether the rule itself forbids one more use for this attempt. An attempt that never ran consumes no rule's `max`, except by a
+ * requeue: that consumes none of `limits.attempts`, so its rule's `max` is the only bound it has. Once refused, a requeue is
+ * used up for the whole job.
  */
-export const requeueUsedUp = (view: View, rule: number, max: number): string | undefined => {
-  const refused = view.attempts.find((a) => a.requeueRefused !== undefined && refusedRule(view, a.n) === rule);
-  return refused ? `the requeue was refused: ${refused.requeueRefused}` : maxReached(view, rule, max);
+export const ruleUsedUp = (view: View, rule: number, max: number, ran: Outcome['ran']): string | undefined => {
+  const requeues = 'requeue' in (view.spec?.policy.rules[rule]?.do ?? {});
+  const refused = requeues ? view.attempts.find((a) => a.requeueRefused !== undefined && refusedRule(view, a.n) === rule) : undefined;
+  if (refused) return `the requeue was refused: ${refused.requeueRefused}`;
+  if (ran === 'no' && !requeues) return undefined;
+  const uses = usesOf(view, rule);
+  return uses >= max ? `rule ${rule} was used ${uses} of ${max} times` : undefined;
 };
 
 const refusedRule = (view: View, n: number): number | undefined => {
   const by = view.decisions.findLast((d) => d.n === n && d.action.kind === 'requeue')?.by;
   return by?.kind === 'rule' ? by.rule : undefined;
-};
-
-const maxReached = (view: View, rule: number, max: number): string | undefined => {
-  const uses = usesOf(view, rule);
-  return uses >= max ? `rule ${rule} was used ${uses} of ${max} times` : undefined;
 };

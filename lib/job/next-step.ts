@@ -7,8 +7,8 @@
  * says may only turn from waiting to due as time passes: if this says `await(t)`, it says `await` at every moment before t.
  */
 import type { Because, CancelWhy } from './event.ts';
-import { schedulerRequeues } from './limit.ts';
-import { type Draft, draft, mayAsk } from './question.ts';
+import { requeuedTooOften } from './limit.ts';
+import { type Draft, draft, mayAsk, standingAnswer } from './question.ts';
 import { decide, type Verdict } from './recovery.ts';
 import { TIMING } from './timing.ts';
 import { type AttemptView, blockingQuestion, isObserved, isUnsettled, lastAttempt, openQuestions, type View } from './view.ts';
@@ -84,15 +84,24 @@ const endOfTime = (view: View): number => Math.min(view.spec?.deadline ?? NEVER,
 const whileOutstanding = (view: View, attempt: AttemptView, now: number): Concern => {
   const over = overOf(view, now);
   if (isUnsettled(attempt)) return { do: 'settle', n: attempt.n };
+  // A step that stays due when its try proved nothing hides what comes after it: so what is done once comes first.
   return first(
     () => (over ? NEVER : endOfTime(view)),
-    () => (over ? NEVER : expiry(view, now)),
-    () => (attempt.deferred ? deferred(view, attempt, now, over) : cancelling(view, attempt, now, over)),
-    () => duplicates(view, attempt, now),
-    () => releasing(view, attempt, now, over),
+    () => expiry(view, now),
+    () => (attempt.deferred ? deferred(view, attempt, now, over) : intending(view, attempt, now, over)),
     () => stuck(view, attempt, now),
     () => foreign(view, attempt, now),
+    () => secondObject(view, attempt, now, over),
+    () => inTurn(cancelling(attempt, now), discarding(attempt), now),
+    () => releasing(view, attempt, now, over),
   );
+};
+
+/** Both may stay due for as long as the cluster refuses: neither may starve the other (protocols §9: both go on). */
+const inTurn = (one: Concern, other: Concern, now: number): Concern => {
+  if (typeof one === 'number') return typeof other === 'number' ? Math.min(one, other) : other;
+  if (typeof other === 'number') return one;
+  return Math.floor(now / (TIMING.cancelAgainSeconds * 1000)) % 2 === 0 ? one : other;
 };
 
 const expiry = (view: View, now: number): Concern => {
@@ -115,12 +124,17 @@ const deferred = (view: View, attempt: AttemptView, now: number, over: Because |
   );
 };
 
-const cancelling = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
-  if (attempt.cancel) {
-    const { why, sentAt } = attempt.cancel;
-    const again: Step = { do: 'cancel', n: attempt.n, why };
-    return sentAt === undefined ? again : at(sentAt + TIMING.cancelAgainSeconds * 1000, now, () => again);
-  }
+/** Intended and not ended: sent, and sent again, since a scheduler may lose it. */
+const cancelling = (attempt: AttemptView, now: number): Concern => {
+  if (!attempt.cancel) return NEVER;
+  const { why, sentAt } = attempt.cancel;
+  const again: Step = { do: 'cancel', n: attempt.n, why };
+  return sentAt === undefined ? again : at(sentAt + TIMING.cancelAgainSeconds * 1000, now, () => again);
+};
+
+/** Whether to cancel it at all. */
+const intending = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
+  if (attempt.cancel) return NEVER;
   if (over) return { do: 'cancel', n: attempt.n, why: asWhy(over) };
   const due = dueCancel(view, attempt);
   if (due) return { do: 'cancel', n: attempt.n, ...due };
@@ -134,12 +148,8 @@ const dueCancel = (view: View, attempt: AttemptView): { why: CancelWhy; said?: s
     return { why: 'stall', said: silent.said };
   const pending = attempt.pending;
   if (pending && (pending.group === 'never' || pending.group === 'launch_failed')) return { why: 'never', said: pending.reason };
-  const by = view.spec?.policy.rules.find((rule) => 'requeue' in rule.do && rule.do.requeue.by === 'scheduler');
-  const max = by && 'requeue' in by.do ? by.do.requeue.max : undefined;
-  const count = schedulerRequeues(view);
-  return max !== undefined && count > max
-    ? { why: 'limit', said: `the scheduler requeued it ${count} times, ${max} are allowed` }
-    : undefined;
+  const often = requeuedTooOften(view);
+  return often === undefined ? undefined : { why: 'limit', said: often };
 };
 
 /** Where an unstarted attempt destroys itself, its scheduler owns the patience: two enforcers never own one event. */
@@ -150,22 +160,29 @@ const patienceEnd = (view: View, attempt: AttemptView): number =>
   !attempt.receipt ||
   (attempt.state !== 'gated' && attempt.state !== 'queued')
     ? NEVER
-    : attempt.receipt.submittedAt + (view.spec?.patienceSeconds ?? 0) * 1000;
+    : // The receipt speaks by the cluster's clock; what the two differed by was read when this try was planned.
+      attempt.receipt.submittedAt - (attempt.clusterNow - attempt.plannedAt) + (view.spec?.patienceSeconds ?? 0) * 1000;
 
-const duplicates = (view: View, attempt: AttemptView, now: number): Concern => {
-  const left = attempt.duplicates.filter((d) => !d.discarded);
-  if (left.length === 0) return NEVER;
+const leftOf = (attempt: AttemptView) => attempt.duplicates.filter((d) => !d.discarded);
+
+/** People are asked about a second object unless the job is over anyway, or waits for another answer already. */
+const secondObject = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
+  const left = leftOf(attempt);
+  if (left.length === 0 || over || blockingQuestion(view)) return NEVER;
   const running = left.some((d) => d.running);
   const since = Math.min(...left.map((d) => d.foundAt));
-  const askAt = Math.max(running ? 0 : since + TIMING.undiscardedSeconds * 1000, mayAsk(view, 'duplicate_attempts', attempt.n));
+  const askAt = Math.max(running ? 0 : since + TIMING.undiscardedSeconds * 1000, mayAsk(view, 'duplicate_attempts', attempt.n, since));
   const says = `a second object of ${attempt.identity} ${running ? 'was seen running' : 'could not be discarded'}: ${left.map((d) => d.receipt.schedulerId).join(', ')}`;
-  if (askAt <= now) return { do: 'escalate', question: draft(view, 'duplicate_attempts', attempt.n, says) };
-  return { do: 'discard', n: attempt.n };
+  return at(askAt, now, () => ({ do: 'escalate', question: draft(view, 'duplicate_attempts', attempt.n, says) }));
 };
+
+const discarding = (attempt: AttemptView): Concern => (leftOf(attempt).length === 0 ? NEVER : { do: 'discard', n: attempt.n });
 
 /** Also one that a stranger let go: without its mark the guard would refuse it. A hold after its gate is never released by us. */
 const releasing = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
   if (over || attempt.cancel || attempt.deferred || blockingQuestion(view)) return NEVER;
+  // Only what is bound (S2).
+  if (!attempt.receipt) return NEVER;
   const release: Step = { do: 'release', n: attempt.n };
   if (attempt.releasedAt === undefined) return release;
   // Its exit code proved nothing: while a look still sees the gate closed it is released again (protocols §4.3).
@@ -173,12 +190,20 @@ const releasing = (view: View, attempt: AttemptView, now: number, over: Because 
   return at(attempt.releasedAt + TIMING.cancelAgainSeconds * 1000, now, () => release);
 };
 
-const ask = (view: View, kind: 'stuck' | 'foreign_change', n: number, moment: number, now: number, says: string): Concern =>
-  at(Math.max(moment, mayAsk(view, kind, n)), now, () => ({ do: 'escalate', question: draft(view, kind, n, says) }));
+/** Not before `moment`, about something that began at `since`. */
+const ask = (
+  view: View,
+  kind: 'stuck' | 'foreign_change',
+  n: number,
+  { moment, since }: { readonly moment: number; readonly since: number },
+  now: number,
+  says: string,
+): Concern => at(Math.max(moment, mayAsk(view, kind, n, since)), now, () => ({ do: 'escalate', question: draft(view, kind, n, says) }));
 
 const stuck = (view: View, attempt: AttemptView, now: number): Concern => {
   const { n, cancel, state, since, pending } = attempt;
-  const after = (moment: number, seconds: number, says: string): Concern => ask(view, 'stuck', n, moment + seconds * 1000, now, says);
+  const after = (began: number, seconds: number, says: string): Concern =>
+    ask(view, 'stuck', n, { moment: began + seconds * 1000, since: began }, now, says);
   if (cancel) return after(cancel.intendedAt, TIMING.stuckCancellingSeconds, `attempt ${n} has not ended since it was cancelled`);
   if (state === 'ending') return after(since, TIMING.stuckEndingSeconds, `attempt ${n} is ending and its nodes are not released`);
   if (pending?.group === 'admitted') return after(since, TIMING.stuckAdmittedSeconds, `attempt ${n} was admitted and does not start`);
@@ -192,11 +217,13 @@ const FOREIGN = new Set(['held', 'released', 'edited', 'requeued', 'active_after
 
 const foreign = (view: View, attempt: AttemptView, now: number): Concern => {
   const finding = attempt.findings.findLast((f) => FOREIGN.has(f.kind));
-  if (!finding || attempt.cancel) return NEVER;
+  // Of an ended attempt only what came after its end is news; of a live one that we cancel, nothing is.
+  if (!finding || (attempt.state === 'ended' ? finding.kind !== 'active_after_end' : attempt.cancel)) return NEVER;
+  const since = finding.notedAt;
   const last = view.questions.findLast((q) => q.kind === 'foreign_change' && q.n === attempt.n);
   // One question per finding: a later look that says the same is no new change.
-  if (last && last.raisedAt >= finding.since && last.closed?.answer !== 'wait') return NEVER;
-  return ask(view, 'foreign_change', attempt.n, 0, now, `attempt ${attempt.n} was changed by others: ${finding.said}`);
+  if (last && last.raisedAt >= since && last.closed?.answer !== 'wait') return NEVER;
+  return ask(view, 'foreign_change', attempt.n, { moment: 0, since }, now, `attempt ${attempt.n} was changed by others: ${finding.said}`);
 };
 
 // When nothing of the job is outstanding
@@ -204,18 +231,22 @@ const foreign = (view: View, attempt: AttemptView, now: number): Concern => {
 const whenQuiet = (view: View, attempt: AttemptView | undefined, now: number): Concern => {
   const over = overOf(view, now);
   if (attempt?.outcome?.class === 'success') return { do: 'finish', because: view.cancel ? { kind: 'cancel' } : { kind: 'completed' } };
-  if (over) return { do: 'finish', because: over };
+  if (over) return { do: 'finish', because: (attempt && answeredInTime(view, attempt, over)) ?? over };
   return first(
     () => endOfTime(view),
     () => expiry(view, now),
-    () => (attempt ? leftovers(attempt) : NEVER),
+    () => (attempt ? foreign(view, attempt, now) : NEVER),
+    () => (attempt ? secondObject(view, attempt, now, over) : NEVER),
+    () => (attempt ? discarding(attempt) : NEVER),
     () => (blockingQuestion(view) ? NEVER : onward(view, attempt, now)),
   );
 };
 
-const leftovers = (attempt: AttemptView): Concern => {
-  if (attempt.duplicates.some((d) => !d.discarded)) return { do: 'discard', n: attempt.n };
-  return NEVER;
+/** What a person decided before the time was up still ends the job, however long the cluster could not be reached since. */
+const answeredInTime = (view: View, attempt: AttemptView, over: Because): Because | undefined => {
+  if (over.kind === 'cancel') return undefined;
+  const standing = standingAnswer(view, attempt);
+  return standing?.kind === 'end' && standing.at < endOfTime(view) ? standing.because : undefined;
 };
 
 const onward = (view: View, attempt: AttemptView | undefined, now: number): Concern => {

@@ -5,7 +5,7 @@
 import { never } from './assertion.ts';
 import type { Outcome } from './cause.ts';
 import type { Because, DecidedBy, RecoveryAction, Resources } from './event.ts';
-import { exhausted, matchingRule, recordFull, relaunchUsedUp, requeueUsedUp } from './limit.ts';
+import { exhausted, matchingRule, recordFull, ruleUsedUp } from './limit.ts';
 import type { Backoff, Rule } from './policy.ts';
 import { type Draft, draft, standingAnswer } from './question.ts';
 import { seeded } from './seed.ts';
@@ -67,13 +67,15 @@ const byRule = (view: View, attempt: AttemptView, outcome: Outcome, rule: Rule, 
     };
   }
   if ('requeue' in action) {
-    const used = requeueUsedUp(view, index, action.requeue.max) ?? sameMemoryRun(attempt, outcome);
+    const used = ruleUsedUp(view, index, action.requeue.max, outcome.ran) ?? sameMemoryRun(attempt, outcome);
     if (used) return limitReached(view, attempt, outcome, used);
     return { kind: 'recover', by: { kind: 'rule', rule: index }, action: { kind: 'requeue', by: action.requeue.by }, delaySeconds: 0 };
   }
   if ('relaunch' in action) {
     const used =
-      exhausted(view, attempt) ?? relaunchUsedUp(view, index, action.relaunch.max, outcome.ran) ?? noCheckpoint(view, attempt, action.relaunch.from);
+      exhausted(view, attempt) ??
+      ruleUsedUp(view, index, action.relaunch.max, outcome.ran) ??
+      noCheckpoint(view, attempt, action.relaunch.from);
     if (used) return limitReached(view, attempt, outcome, used);
     const prior = view.decisions.filter((d) => d.by.kind === 'rule' && d.by.rule === index).length;
     return relaunch(

@@ -62,8 +62,8 @@ export interface AttemptView {
   readonly lastRunCause?: Outcome['cause'];
   /** When the present run was first seen running: a restart begins anew, and with it the run's own time limit. */
   readonly startedAt?: number;
-  /** Runs beyond the first that the scheduler began by itself. */
-  readonly requeuedByScheduler: number;
+  /** One entry per run that the scheduler began by itself: why the run before it ended, where the cluster said so. */
+  readonly schedulerRequeues: readonly (Outcome['cause'] | 'untold')[];
   readonly requeueIntendedAt?: number;
   readonly requeueRefused?: string;
   readonly cancel?: { readonly why: CancelWhy; readonly said?: string; readonly intendedAt: number; readonly sentAt?: number };

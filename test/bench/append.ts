@@ -31,7 +31,11 @@ const ratio = await speedRatio({
   },
   theirs: async (turn) => {
     await bare.send(
-      new PutItemCommand({ TableName: table.table, Item: commitItem(commitOf('theirs', turn)), ConditionExpression: 'attribute_not_exists(pk)' }),
+      new PutItemCommand({
+        TableName: table.table,
+        Item: commitItem(commitOf('theirs', turn)),
+        ConditionExpression: 'attribute_not_exists(pk)',
+      }),
     );
   },
 });

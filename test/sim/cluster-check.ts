@@ -64,7 +64,11 @@ const judgeStart = (ground: Ground, execution: Execution): void => {
   const where = `run ${n}-${run} of ${job} began in object ${schedulerId}`;
   const view = ground.viewOf(job);
   const attempt = view?.attempts[n - 1];
-  holds(isBoundTo(attempt, schedulerId), 'S1', () => `${where}, and attempt ${n} is bound to ${attempt?.receipt?.schedulerId ?? 'nothing'}`);
+  holds(
+    isBoundTo(attempt, schedulerId),
+    'S1',
+    () => `${where}, and attempt ${n} is bound to ${attempt?.receipt?.schedulerId ?? 'nothing'}`,
+  );
   holds(attempt?.releaseIntendedAt !== undefined, 'S1', () => `${where}, and its release was not intended`);
   const later = view?.attempts.find((one) => one.n > n && one.releaseIntendedAt !== undefined);
   holds(!later, 'S1', () => `${where} after the release of attempt ${later?.n} was intended`);
@@ -89,7 +93,11 @@ const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
     const marks = [...(control?.marks.values() ?? [])].filter((mark) => mark.n > older.n).map((mark) => mark.visibleAtMs);
     const claims = [...(control?.claims.values() ?? [])].filter((claim) => claim.n === older.n && claim.run > older.run);
     const visibleMs = cluster.settings.markViewSeconds * 1000;
-    const fenced = Math.min(...marks, ...claims.map((claim) => claim.atMs + visibleMs), control?.stop?.visibleAtMs ?? Number.POSITIVE_INFINITY);
+    const fenced = Math.min(
+      ...marks,
+      ...claims.map((claim) => claim.atMs + visibleMs),
+      control?.stop?.visibleAtMs ?? Number.POSITIVE_INFINITY,
+    );
     holds(cluster.agenda.nowMs <= fenced + FENCED_MS, 'S1', () => `${where}, and the older one is not fenced`);
   }
 };

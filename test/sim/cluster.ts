@@ -2,20 +2,20 @@
  * The cluster as one process of a world sees it: every call on a connection parked, and the faults that the memory cluster can meet
  * (lib/cluster/memory/fault.ts), drawn call by call.
  */
-import type { Fault, Call } from '../../lib/cluster/memory/fault.ts';
-import type { Adapter, Session } from '../../lib/cluster/port.ts';
+import type { Call, Fault } from '../../lib/cluster/memory/fault.ts';
+import type { Adapter, Session, Submission } from '../../lib/cluster/port.ts';
 import type { Kernel, Process } from './kernel.ts';
 
-export const adapterFor = (kernel: Kernel, adapter: Adapter, process: Process): Adapter => ({
+/** `sends` is told of every submission that leaves a process. */
+export const adapterFor = (kernel: Kernel, adapter: Adapter, process: Process, sends: (submission: Submission) => void): Adapter => ({
   ...adapter,
-  connect: (login) =>
-    kernel.call(process, 'connect', async () => sessionFor(kernel, await adapter.connect(login), process)),
+  connect: (login) => kernel.call(process, 'connect', async () => sessionFor(kernel, await adapter.connect(login), process, sends)),
 });
 
 /** Pure arithmetic of the adapter, or nothing at all: no call leaves the process for it. */
 const LOCAL = new Set(['gateFor', 'close']);
 
-const sessionFor = (kernel: Kernel, session: Session, process: Process): Session => {
+const sessionFor = (kernel: Kernel, session: Session, process: Process, sends: (submission: Submission) => void): Session => {
   const verbs = session as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
   const wrapped: Record<string, unknown> = {};
   for (const [name, verb] of Object.entries(verbs)) {
@@ -23,6 +23,7 @@ const sessionFor = (kernel: Kernel, session: Session, process: Process): Session
       ? verb
       : (...given: unknown[]) => {
           const what = kernel.tracing ? `${name}(${briefly(name, given)})` : name;
+          if (name === 'submit') sends(given[0] as Submission);
           return kernel.call(process, what, () => verb(...given));
         };
   }
@@ -33,7 +34,9 @@ const briefly = (name: string, given: readonly unknown[]): string => {
   const [first] = given as [{ identity?: string; schedulerId?: string }];
   if (name === 'submit') return first.identity ?? '';
   if (name === 'observe' || name === 'outputBytes') return `${(given[0] as unknown[]).length} targets`;
-  const text = given.map((one) => (typeof one === 'object' && one !== null && 'schedulerId' in one ? String(one.schedulerId) : JSON.stringify(one)));
+  const text = given.map((one) =>
+    typeof one === 'object' && one !== null && 'schedulerId' in one ? String(one.schedulerId) : JSON.stringify(one),
+  );
   return text.join(', ').slice(0, 240);
 };
 
@@ -46,7 +49,8 @@ export const chooseFault =
     if (verb === 'connect') return undefined;
     if (kernel.meets('cluster_request_lost')) return { kind: 'request_lost' };
     if (kernel.meets('cluster_reply_lost')) return { kind: 'reply_lost' };
-    const delayable = verb === 'submit' || verb === 'release' || verb === 'cancel' || verb === 'discard' || verb === 'requeue' || verb === 'fence';
+    const delayable =
+      verb === 'submit' || verb === 'release' || verb === 'cancel' || verb === 'discard' || verb === 'requeue' || verb === 'fence';
     // Up to the bound and the credential's life, and just beyond: then it never lands.
     if (delayable && kernel.meets('cluster_delayed')) return { kind: 'delayed', seconds: kernel.random.between(1, lifeSeconds) };
     return undefined;

@@ -119,7 +119,12 @@ const drawRun = (random: Random) => {
     ? Array.from({ length: random.between(1, 3) }, (_, i) => ({ atSeconds: Math.floor((runsSeconds * (i + 1)) / 4), step: (i + 1) * 10 }))
     : [];
   const pending = random.chance(0.08)
-    ? { pending: { group: random.pick(['concurrency', 'budget', 'blocked', 'admitted', 'never', 'launch_failed'] as const), reason: 'Drawn' } }
+    ? {
+        pending: {
+          group: random.pick(['concurrency', 'budget', 'blocked', 'admitted', 'never', 'launch_failed'] as const),
+          reason: 'Drawn',
+        },
+      }
     : {};
   return {
     queueSeconds: random.chance(0.03) ? 'never' : random.chance(0.5) ? 0 : random.between(1, 200),

@@ -135,7 +135,10 @@ const services = (world: Elements): void => {
   if (kernel.meets('execution_killed')) world.engine().kill(`${job}-${generation}`);
   if (kernel.meets('spontaneous_generation')) {
     const name = `${job}-${generation + 1}`;
-    const taken = world.engine().listExecutions({ maxResults: 1000 }).some((execution) => execution.name === name);
+    const taken = world
+      .engine()
+      .listExecutions({ maxResults: 1000 })
+      .some((execution) => execution.name === name);
     if (!taken) world.engine().startExecution({ name, input: inputOf(job, generation + 1) });
   }
   if (kernel.meets('local_restart')) world.restart();

@@ -78,7 +78,9 @@ const answers = (world: Public, view: View, id: string): void => {
   const question = view.questions.find((one) => one.id === id)!;
   const choice = random.chance(0.15) ? random.pick(ANSWERS) : random.pick(question.options);
   if (question.blocks && random.chance(0.5)) {
-    const output = random.chance(0.2) ? random.pick(['{}', '{"answer":7}', 'null', '{"answer":"perhaps"}']) : JSON.stringify({ answer: choice });
+    const output = random.chance(0.2)
+      ? random.pick(['{}', '{"answer":7}', 'null', '{"answer":"perhaps"}'])
+      : JSON.stringify({ answer: choice });
     void request(world, 'answer by token', (ports, process) => byToken(world, ports, process, view.job, id, output));
     if (!random.chance(0.2)) return;
   }

@@ -1,11 +1,12 @@
 /**
  * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
  */
-import { type Commit, type Event, type EventOf, type Receipt } from '../../lib/job/event.ts';
+
+import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
+import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
 import { ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
 import { type AttemptView, fold, type View } from '../../lib/job/view.ts';
-import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
 import { holds } from './verdict.ts';
 
 /** What one world keeps to judge by. */
@@ -37,7 +38,8 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
   switch (event.type) {
     case 'attempt_planned':
       holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
-      return judgePlanned(before, event, where);
+      judgePlanned(before, event, where);
+      return;
     case 'release_intended': {
       holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
       const attempt = before.attempts[event.n - 1];
@@ -47,24 +49,30 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
       return;
     }
     case 'requeue_intended':
-      return holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
+      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
+      return;
     case 'attempt_bound':
-      return holds(objectOf(judged.cluster, event.receipt), 'S8', () => `${where}: there is no such object`);
+      holds(objectOf(judged.cluster, event.receipt), 'S8', () => `${where}: there is no such object`);
+      return;
     case 'attempt_never_landed':
     case 'attempt_refused': {
       const identity = before.attempts[event.n - 1]?.identity;
       const there = judged.cluster.objects.find((object) => object.name === identity && !object.refused);
-      return holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
+      holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
+      return;
     }
     case 'attempt_ended':
-      return judgeEnded(judged, before, event, where);
+      judgeEnded(judged, before, event, where);
+      return;
     case 'recovery_decided':
-      return judgeDecided(before, event, commit, where);
+      judgeDecided(before, event, commit, where);
+      return;
     case 'escalation_answered':
     case 'escalation_expired':
     case 'escalation_withdrawn': {
       const question = before.questions.find((one) => one.id === event.id);
-      return holds(question && !question.closed, 'S11', () => `${where}: question ${event.id} is not open`);
+      holds(question && !question.closed, 'S11', () => `${where}: question ${event.id} is not open`);
+      return;
     }
     default:
   }
@@ -92,7 +100,8 @@ const judgeDecided = (before: View, event: EventOf<'recovery_decided'>, commit: 
   holds(attempt?.state === 'ended', 'S6', () => `${where}: attempt ${event.n} has not ended`);
   if (event.by.kind === 'answer') {
     const closes = commit.events.some((one) => one.type === 'escalation_answered' || one.type === 'escalation_expired');
-    return holds(closes, 'S6', () => `${where}: by an answer that was not given`);
+    holds(closes, 'S6', () => `${where}: by an answer that was not given`);
+    return;
   }
   if (event.by.kind !== 'rule') return;
   const action = before.spec?.policy.rules[event.by.rule]?.do;
@@ -109,7 +118,8 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   holds(object, 'S8', () => `${where}: there is no such object`);
   const { cause, ran } = event.outcome;
   const causes = judged.causes.get(object) ?? new Set();
-  const says = (): string => `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
+  const says = (): string =>
+    `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
   if (cause === 'vanished') holds(object.vanished || object.forgotten || object.state === 'ended', 'S8', says);
   else holds(causes.has(cause) || (attempt.cancel && causes.size > 0 && ATTRIBUTED.has(cause)), 'S8', says);
   const began = judged.cluster.executions.some((one) => one.schedulerId === object.id && one.n === event.n);
@@ -117,7 +127,16 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
 };
 
 /** What an end after our own cancel may be called (contract §3). */
-const ATTRIBUTED = new Set(['cancelled_by_dispatch', 'no_capacity', 'budget', 'stalled', 'deadline', 'unsatisfiable', 'dependency_failed', 'launch_failed']);
+const ATTRIBUTED = new Set([
+  'cancelled_by_dispatch',
+  'no_capacity',
+  'budget',
+  'stalled',
+  'deadline',
+  'unsatisfiable',
+  'dependency_failed',
+  'launch_failed',
+]);
 
 /** P2.1: if it awaits t, it awaits at every moment before t. */
 const judgeAwait = (view: View, at: number): void => {
@@ -127,7 +146,11 @@ const judgeAwait = (view: View, at: number): void => {
     const moment = Math.floor(at + (Math.min(step.until, at + 86_400_000) - at) * part);
     if (moment >= step.until) continue;
     const then = nextStep(view, moment);
-    holds(then.do === 'await', 'await', () => `version ${view.version} of ${view.job} awaits ${step.until} and at ${moment} does ${then.do}`);
+    holds(
+      then.do === 'await',
+      'await',
+      () => `version ${view.version} of ${view.job} awaits ${step.until} and at ${moment} does ${then.do}`,
+    );
   }
 };
 

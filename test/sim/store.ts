@@ -3,6 +3,7 @@
  * What is behind it is the memory store, whole; DynamoDB answers the same (test/contract/store). A lost answer is what a caller sees
  * when also the store's own repeats were lost: it knows nothing (P1.2).
  */
+import type { Commit } from '../../lib/job/event.ts';
 import { RecordFailure } from '../../lib/job/failure.ts';
 import type { RecordStore } from '../../lib/record/port.ts';
 import type { Failing, Kernel, Process } from './kernel.ts';
@@ -26,7 +27,8 @@ export const lineTo = (kernel: Kernel, store: RecordStore): Line => ({ kernel, s
 
 const unavailable = (): RecordFailure => new RecordFailure('record/unavailable', 'the record did not answer');
 
-export const storeFor = (line: Line, process: Process): RecordStore => {
+/** `sends` is told of every append that leaves a process. */
+export const storeFor = (line: Line, process: Process, sends: (commit: Commit) => void): RecordStore => {
   const { kernel } = line;
   const calls = line.store as unknown as Calls;
   const wrapped: Record<string, unknown> = {};
@@ -34,6 +36,7 @@ export const storeFor = (line: Line, process: Process): RecordStore => {
     const effect = calls[name as keyof RecordStore] as (...given: unknown[]) => Promise<unknown>;
     wrapped[name] = (...given: unknown[]) => {
       const what = kernel.tracing ? `${name}(${briefly(given)})` : name;
+      if (name === 'append') sends(given[0] as Commit);
       const act = LISTS.has(name) ? () => listed(line, name, given, effect) : () => effect(...given);
       return kernel.call(process, what, act, () => failing(line, name));
     };

@@ -7,10 +7,8 @@ import type { Session } from '../../cluster/port.ts';
 import type { Event } from '../../job/event.ts';
 import { nextStep, type Step } from '../../job/next-step.ts';
 import type { View } from '../../job/view.ts';
-import { type Committed, commit } from '../commit.ts';
+import { type Committed, commit, SUPERVISOR } from '../commit.ts';
 import type { Ports } from '../ports.ts';
-
-export const SUPERVISOR = 'supervisor';
 
 export type Performed =
   | { readonly kind: 'committed'; readonly view: View }

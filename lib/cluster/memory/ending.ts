@@ -40,9 +40,10 @@ export const endingOf = (ends: Exclude<Ends, 'hangs'>, nodes: readonly string[])
   const failed = lost.nodes ?? nodes.slice(0, 1);
   return {
     cause: 'node_lost',
-    detail: { nodes: [...failed] },
+    // The nodes of the run name none of them as failed; only `failedNodes` may be excluded from the next attempt.
+    detail: { nodes: nodes.join(',').slice(0, 1024), failedNodes: [...failed] },
     word: 'NODE_FAIL',
-    nodes: failed,
+    nodes,
     survives: lost.survives,
     answers: lost.answers,
     ...(lost.survivesSeconds === undefined ? {} : { survivesSeconds: lost.survivesSeconds }),

@@ -11,6 +11,8 @@ import type { Faults } from './fault.ts';
 import type { ClusterObject, Execution } from './object.ts';
 import { DEFAULT_RUN, type RunScript, type WorldScript } from './script.ts';
 
+export type { ClusterObject, Execution } from './object.ts';
+
 export type Shape = 'slurm' | 'kubernetes';
 
 export interface Settings {

@@ -4,7 +4,7 @@
  * Invariant guarded (promise 8): `yes` only on evidence of this cluster; where its answer was missing the support is `unknown`, and
  * what this release does not do is `no`, whatever the cluster could.
  */
-import { CAPABILITY_NAMES, type Capabilities, type CapabilityName, type Capability } from '../../job/capability.ts';
+import { CAPABILITY_NAMES, type Capabilities, type Capability, type CapabilityName } from '../../job/capability.ts';
 import { GATE_SAYS, mechanismFor, parseVersion } from './gate.ts';
 import { parseConfig } from './preflight.ts';
 import type { Answers } from './remote.ts';
@@ -27,38 +27,82 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
   const version = parseVersion(said('SLURM_VERSION'));
   const mechanism = mechanismFor(version, 'never');
   const controller: Judged = isOk(answers, 'squeue') ? ['yes', 'squeue answered'] : ['unknown', errorOf(answers, 'squeue')];
-  const scontrol: Judged = isOk(answers, 'config') && has('scontrol', 'scancel') ? ['yes', 'scontrol and scancel are there, and scontrol answered'] : ['unknown', errorOf(answers, 'config')];
+  const scontrol: Judged =
+    isOk(answers, 'config') && has('scontrol', 'scancel')
+      ? ['yes', 'scontrol and scancel are there, and scontrol answered']
+      : ['unknown', errorOf(answers, 'config')];
   const accounting = accountingOf(answers, said('AccountingStorageType'));
   const memory = detectsMemory(config, said);
   const root = isOk(answers, 'root');
   const wrapperTools = ['bash', 'awk', 'od', 'readlink'].filter((tool) => !has(tool));
   return {
-    gate: mechanism ? ['yes', `SLURM_VERSION ${said('SLURM_VERSION')}: ${GATE_SAYS[mechanism]}`] : ['no', `SLURM_VERSION ${said('SLURM_VERSION')}: no recipe was ever proved there`],
-    gate_self_destructs: mechanism ? ['yes', `a deadline ends an unreleased job; one that may be requeued is held without a deadline instead`] : ['no', 'no gate'],
-    landing_bound: has('timeout', 'sha256sum') ? ['yes', 'the submission reads the cluster’s clock, and `timeout` ends the submitter at the bound'] : ['no', '`timeout` or `sha256sum` is missing on the login node'],
-    find_by_identity: controller[0] !== 'yes' ? controller : accounting[0] === 'yes' ? ['yes', `squeue by name; ${accounting[1]}`] : ['partly', `squeue by name, until the controller forgets a job (MinJobAge ${said('MinJobAge')}); ${accounting[1]}`],
+    gate: mechanism
+      ? ['yes', `SLURM_VERSION ${said('SLURM_VERSION')}: ${GATE_SAYS[mechanism]}`]
+      : ['no', `SLURM_VERSION ${said('SLURM_VERSION')}: no recipe was ever proved there`],
+    gate_self_destructs: mechanism
+      ? ['yes', `a deadline ends an unreleased job; one that may be requeued is held without a deadline instead`]
+      : ['no', 'no gate'],
+    landing_bound: has('timeout', 'sha256sum')
+      ? ['yes', 'the submission reads the cluster’s clock, and `timeout` ends the submitter at the bound']
+      : ['no', '`timeout` or `sha256sum` is missing on the login node'],
+    find_by_identity:
+      controller[0] !== 'yes'
+        ? controller
+        : accounting[0] === 'yes'
+          ? ['yes', `squeue by name; ${accounting[1]}`]
+          : ['partly', `squeue by name, until the controller forgets a job (MinJobAge ${said('MinJobAge')}); ${accounting[1]}`],
     release: scontrol,
-    cancel: said('ProctrackType') === 'proctrack/pgid' ? ['partly', 'ProctrackType proctrack/pgid: processes that leave their group are not ended'] : scontrol,
-    requeue_in_place: scontrol[0] === 'yes' ? ['yes', `scontrol update Requeue=1 and scontrol requeue by the owner; JobRequeue ${said('JobRequeue')}, MaxBatchRequeue ${config.get('MaxBatchRequeue') ?? 'default'}`] : scontrol,
+    cancel:
+      said('ProctrackType') === 'proctrack/pgid'
+        ? ['partly', 'ProctrackType proctrack/pgid: processes that leave their group are not ended']
+        : scontrol,
+    requeue_in_place:
+      scontrol[0] === 'yes'
+        ? [
+            'yes',
+            `scontrol update Requeue=1 and scontrol requeue by the owner; JobRequeue ${said('JobRequeue')}, MaxBatchRequeue ${config.get('MaxBatchRequeue') ?? 'default'}`,
+          ]
+        : scontrol,
     dry_run: isOk(answers, 'dry') ? ['yes', lastLine(answers.get('dry')?.stderr)] : ['unknown', errorOf(answers, 'dry')],
-    time_limit: ['yes', `--time in whole minutes, checked about every 30 s, OverTimeLimit ${said('OverTimeLimit')}; the wrapper enforces the exact limit`],
+    time_limit: [
+      'yes',
+      `--time in whole minutes, checked about every 30 s, OverTimeLimit ${said('OverTimeLimit')}; the wrapper enforces the exact limit`,
+    ],
     start_deadline: mechanism ? ['yes', '--deadline: a job that could no longer end before it is ended while pending'] : ['no', 'no gate'],
     containers: containers(answers, has),
     admission_check: ['no', 'Slurm has none'],
-    detects_preemption: said('PreemptType') === 'preempt/none' ? ['yes', 'PreemptType preempt/none: nothing is preempted here'] : accounting[0] === 'yes' ? ['yes', `PreemptType ${said('PreemptType')}, PreemptMode ${said('PreemptMode')}; the state PREEMPTED`] : ['partly', `the state PREEMPTED until the controller forgets it; ${accounting[1]}`],
-    detects_node_loss: accounting[0] === 'yes' ? ['yes', `the state NODE_FAIL, SlurmdTimeout ${said('SlurmdTimeout')}`] : ['partly', `the state NODE_FAIL until the controller forgets it; ${accounting[1]}`],
+    detects_preemption:
+      said('PreemptType') === 'preempt/none'
+        ? ['yes', 'PreemptType preempt/none: nothing is preempted here']
+        : accounting[0] === 'yes'
+          ? ['yes', `PreemptType ${said('PreemptType')}, PreemptMode ${said('PreemptMode')}; the state PREEMPTED`]
+          : ['partly', `the state PREEMPTED until the controller forgets it; ${accounting[1]}`],
+    detects_node_loss:
+      accounting[0] === 'yes'
+        ? ['yes', `the state NODE_FAIL, SlurmdTimeout ${said('SlurmdTimeout')}`]
+        : ['partly', `the state NODE_FAIL until the controller forgets it; ${accounting[1]}`],
     detects_out_of_memory: memory,
-    detects_child_out_of_memory: memory[0] === 'yes' && accounting[0] !== 'yes' ? ['partly', `the derived exit code until the controller forgets it; ${accounting[1]}`] : memory,
+    detects_child_out_of_memory:
+      memory[0] === 'yes' && accounting[0] !== 'yes'
+        ? ['partly', `the derived exit code until the controller forgets it; ${accounting[1]}`]
+        : memory,
     detects_progress: root ? ['yes', 'publications in pub/, and the size of the output'] : ['unknown', 'the root cannot be written to'],
     exact_exit_codes: ['yes', 'the wrapper’s result file; accounting subtracts 128 from codes from 128 on before 25.11'],
-    outcome_survives_purge: accounting[0] === 'yes' ? ['yes', accounting[1]] : ['partly', `only the result file of a program that ended by itself; ${accounting[1]}`],
+    outcome_survives_purge:
+      accounting[0] === 'yes'
+        ? ['yes', accounting[1]]
+        : ['partly', `only the result file of a program that ended by itself; ${accounting[1]}`],
     says_why_pending: controller,
     counts_restarts: controller,
     excludes_nodes: ['yes', 'sbatch --exclude'],
     bulk_observation: controller[0] === 'yes' ? ['yes', 'one squeue for all jobs of the login'] : controller,
     output: ['no', 'output stays in files of the control folder; this release does not read them back'],
     output_follow: ['no', 'this release does not follow output'],
-    checkpoint_files: root ? (wrapperTools.length === 0 ? ['yes', 'the root can be written to from the login node'] : ['partly', `missing on the login node: ${wrapperTools.join(', ')}`]) : ['no', 'the root does not exist or cannot be written to'],
+    checkpoint_files: root
+      ? wrapperTools.length === 0
+        ? ['yes', 'the root can be written to from the login node']
+        : ['partly', `missing on the login node: ${wrapperTools.join(', ')}`]
+      : ['no', 'the root does not exist or cannot be written to'],
     submit_allowed: submitAllowed(answers, has('sbatch'), root),
   };
 };
@@ -73,7 +117,8 @@ const errorOf = (answers: Answers, name: string): string => {
 const accountingOf = (answers: Answers, type: string): Judged => {
   const answer = answers.get('sacct');
   if (answer?.exitCode === 0) return ['yes', `AccountingStorageType ${type}, and sacct answered`];
-  if (/accounting storage is disabled/i.test(answer?.stderr ?? '')) return ['no', 'no accounting here: what the controller forgets is lost'];
+  if (/accounting storage is disabled/i.test(answer?.stderr ?? ''))
+    return ['no', 'no accounting here: what the controller forgets is lost'];
   return ['unknown', errorOf(answers, 'sacct')];
 };
 
@@ -86,7 +131,8 @@ const detectsMemory = (config: ReadonlyMap<string, string>, said: (key: string) 
 
 const containers = (answers: Answers, has: (...names: string[]) => boolean): Judged => {
   if (isOk(answers, 'pyxis')) return ['yes', 'pyxis: srun knows --container-image'];
-  for (const runtime of ['apptainer', 'singularity']) if (has(runtime)) return ['partly', `${runtime}: on the login node; compute nodes were not asked`];
+  for (const runtime of ['apptainer', 'singularity'])
+    if (has(runtime)) return ['partly', `${runtime}: on the login node; compute nodes were not asked`];
   return ['no', 'neither Pyxis nor Apptainer was found'];
 };
 

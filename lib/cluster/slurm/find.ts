@@ -131,3 +131,7 @@ const ofAccounting = (rows: readonly AccountingRow[], known: readonly FoundObjec
 
 const refusal = (state: string, reason: string, { observedAt }: FindFacts): NonNullable<FoundObject['refused']> =>
   outcomeOf('rejected', { observedAt, ran: 'no', detail: { by: 'slurm', reason }, evidence: [{ source: 'slurm', state, reason }] });
+
+/** When a job was submitted to dispatch, as its id tells: nothing of it can be older. */
+export const bornAt = (job: string): number => [...job.slice(0, 9)].reduce((ms, char) => ms * 32 + CROCKFORD.indexOf(char), 0);
+const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';

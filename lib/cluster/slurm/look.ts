@@ -24,6 +24,7 @@ export interface Look {
   readonly changed: readonly Extract<Observation, { kind: 'live' }>[];
   readonly wanted: readonly Wanted[];
   readonly unexplained: readonly FoundObject[];
+  /** Rows of which not even the id can be read: each could be about any target that was not met. */
   readonly odd: readonly string[];
   readonly truncated: boolean;
 }
@@ -47,8 +48,11 @@ export const lookAt = (text: string, targets: readonly Target[], facts: LookFact
   for (const line of lines) {
     const fields = line.split(FIELD);
     const target = byId.get(fields[ID]!);
-    if (fields.length !== COUNT) found.odd.push(line.slice(0, 1024));
-    else if (target && isAbout(fields, target)) {
+    if (fields.length !== COUNT) {
+      // Its id still says whom it is about: that one was met, and nothing is said of it; the others lose nothing.
+      if (target) met.add(target.receipt.schedulerId);
+      else if (!/^\d+$/.test(fields[ID]!)) found.odd.push(line.slice(0, 1024));
+    } else if (target && isAbout(fields, target)) {
       met.add(target.receipt.schedulerId);
       compare(fields, target, facts, found);
     } else if (fields[NAME]!.startsWith(ours)) explain(fields, facts, found);
@@ -76,7 +80,6 @@ const compare = (fields: readonly string[], target: Target, facts: LookFacts, fo
     if (target.seen === seenOf('ended', restarts)) return;
     const row = readRow(fields);
     if (row) found.wanted.push({ target, row });
-    else found.odd.push(fields.join('|').slice(0, 1024));
     return;
   }
   const run = runOf(word.phase, restarts, target);

@@ -85,7 +85,9 @@ export const factsOf = (answers: Answers, nowMs: number): ClusterFacts => {
     credentialLifeSeconds: credentialLife(config),
     clockOffsetMs: clock === undefined ? 0 : clock - nowMs,
     partitions: parsePartitions(answers.get('partitions')?.stdout ?? ''),
-    requeueExitCodes: [...new Set([...parseCodes(config.get('RequeueExit')), ...parseCodes(config.get('RequeueExitHold'))])].sort((a, b) => a - b),
+    requeueExitCodes: [...new Set([...parseCodes(config.get('RequeueExit')), ...parseCodes(config.get('RequeueExitHold'))])].sort(
+      (a, b) => a - b,
+    ),
     user: /uid=\d+\(([^)]*)\)/.exec(answers.get('id')?.stdout ?? '')?.[1] ?? '',
   };
 };

@@ -55,7 +55,10 @@ export const render = (spec: Spec, probe: Probe, options: RenderOptions, facts: 
       oneTaskFails: spec.program.command ? 'srun --kill-on-bad-exit=1' : 'the script itself: it calls srun',
     },
     warnings: warningsOf(spec, probe, options),
-    refusals: [...(mechanism ? [] : [{ path: 'cluster', says: `${probe.facts.scheduler}: no gate is known for this version` }]), ...refusalsOf(spec, probe, facts)],
+    refusals: [
+      ...(mechanism ? [] : [{ path: 'cluster', says: `${probe.facts.scheduler}: no gate is known for this version` }]),
+      ...refusalsOf(spec, probe, facts),
+    ],
   };
 };
 
@@ -64,18 +67,25 @@ const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Rema
   const refusals: Remark[] = [];
   const refuse = (path: string, says: string | undefined): void => void (says !== undefined && refusals.push({ path, says }));
   const { maxSeconds } = partitionOf(spec, probe) ?? {};
-  if (program.image !== undefined && !runtimeOf(probe)) refuse('program.image', `no container runtime here: ${probe.capabilities.containers.evidence}`);
+  if (program.image !== undefined && !runtimeOf(probe))
+    refuse('program.image', `no container runtime here: ${probe.capabilities.containers.evidence}`);
   for (const [name, value] of Object.entries(program.env)) refuse(`program.env.${name}`, unsettable(name, value));
   for (const name of Object.keys(program.secrets)) refuse(`program.secrets.${name}`, unsettable(name, ''));
   const texts = [program.script ?? '', ...(program.command ?? [])];
-  if (texts.some((text) => text.includes('\0') || !text.isWellFormed())) refuse('program', 'holds a character that no program text can hold');
-  if (program.workdir !== undefined && !program.workdir.startsWith('/')) refuse('program.workdir', 'must be an absolute path on the cluster');
+  if (texts.some((text) => text.includes('\0') || !text.isWellFormed()))
+    refuse('program', 'holds a character that no program text can hold');
+  if (program.workdir !== undefined && !program.workdir.startsWith('/'))
+    refuse('program.workdir', 'must be an absolute path on the cluster');
   if (isBucket(checkpoint?.root)) refuse('checkpoint.root', 'an object store is not supported on Slurm by this release');
-  else if (checkpoint?.root !== undefined && !/^\/[^\0\n]*$/.test(checkpoint.root)) refuse('checkpoint.root', 'must be an absolute path on the cluster');
+  else if (checkpoint?.root !== undefined && !/^\/[^\0\n]*$/.test(checkpoint.root))
+    refuse('checkpoint.root', 'must be an absolute path on the cluster');
   refuse('resources.gpuType', gpuOptions(spec, facts.gpus).wrong);
   const partition = extensions.slurm?.partition;
   if (partition !== undefined && probe.facts.partitions.length > 0 && !partitionOf(spec, probe)) {
-    refuse('extensions.slurm.partition', `no partition ${partition}; there are ${probe.facts.partitions.map((one) => one.name).join(', ')}`);
+    refuse(
+      'extensions.slurm.partition',
+      `no partition ${partition}; there are ${probe.facts.partitions.map((one) => one.name).join(', ')}`,
+    );
   }
   if (maxSeconds !== undefined && limitMinutes(spec.timeLimitSeconds) * 60 > maxSeconds) {
     refuse('timeLimit', `beyond the partition's limit of ${maxSeconds} s`);
@@ -95,9 +105,13 @@ const warningsOf = (spec: Spec, probe: Probe, options: RenderOptions): readonly 
   const partition = partitionOf(spec, probe);
   if (partition && !partition.up) warnings.push({ path: 'extensions.slurm.partition', says: `partition ${partition.name} is not up` });
   if (partition && partition.nodes > 0 && spec.resources.nodes > partition.nodes) {
-    warnings.push({ path: 'resources.nodes', says: `partition ${partition.name} has ${partition.nodes} nodes: the job would wait for ever` });
+    warnings.push({
+      path: 'resources.nodes',
+      says: `partition ${partition.name} has ${partition.nodes} nodes: the job would wait for ever`,
+    });
   }
-  if (spec.timeLimitSeconds % 60 !== 0) warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
+  if (spec.timeLimitSeconds % 60 !== 0)
+    warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
   if (probe.capabilities.outcome_survives_purge.support !== 'yes') {
     warnings.push({ path: 'cluster', says: 'no accounting answers here: the cause of a job that the controller forgot is lost' });
   }

@@ -41,7 +41,7 @@ export interface TableCalls {
   /** Consistent. */
   get(key: ItemKey): Promise<Item | undefined>;
   put(item: ItemKey & Item, condition?: Condition): Promise<boolean>;
-  /** The attributes that were changed, or false. */
+  /** False when the condition failed; else, where something was added to a number, the attributes as they are now. */
   update(key: ItemKey, change: Change): Promise<Item | false>;
   remove(key: ItemKey, condition?: Condition): Promise<boolean>;
   /** One page: consistent on the table, eventual on an index. `next` is where the following page begins, if there is one. */
@@ -107,7 +107,9 @@ export const tableCalls = (client: DynamoDBClient, table: string, callMs: number
       return (await asked((abortSignal) => client.send(command, { abortSignal }))) !== CONDITION_FAILED;
     },
     async update(key, change) {
-      const command = new UpdateItemCommand({ TableName, Key: toItem({ ...key }), ...updating(change), ReturnValues: 'UPDATED_NEW' });
+      // Only a sum is news to its writer; anything else would be sent back, and read, for nothing.
+      const returns = change.plus && { ReturnValues: 'UPDATED_NEW' as const };
+      const command = new UpdateItemCommand({ TableName, Key: toItem({ ...key }), ...updating(change), ...returns });
       const answer = await asked((abortSignal) => client.send(command, { abortSignal }));
       return answer === CONDITION_FAILED ? false : fromItem(answer.Attributes ?? {});
     },

@@ -86,7 +86,7 @@ describe('node loss', () => {
     const receipt = await released({ spec: lost({}) });
     at(55);
     expect(await session.observe([target(receipt)])).toMatchObject({
-      changed: [{ kind: 'ended', outcome: { cause: 'node_lost', detail: { nodes: ['n1'] } }, processes: 'unknown' }],
+      changed: [{ kind: 'ended', outcome: { cause: 'node_lost', detail: { nodes: 'n1,n2', failedNodes: ['n1'] } }, processes: 'unknown' }],
     });
     at(110);
     const next = await launch({ n: 2 });
@@ -141,7 +141,7 @@ describe('node loss', () => {
     at(5);
     world.loseNode(receipt.schedulerId, { answers: true, nodes: ['n2'] });
     expect(await session.observe([target(receipt)])).toMatchObject({
-      changed: [{ outcome: { detail: { nodes: ['n2'] } }, processes: 'gone' }],
+      changed: [{ outcome: { detail: { failedNodes: ['n2'] } }, processes: 'gone' }],
     });
   });
 });

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { endingOf } from '../../../lib/cluster/memory/ending.ts';
-import { attemptScriptOf, DEFAULT_RUN, endsSchema, worldScriptSchema } from '../../../lib/cluster/memory/script.ts';
+import { attemptScriptOf, DEFAULT_RUN, endsSchema, jobScriptSchema, worldScriptSchema } from '../../../lib/cluster/memory/script.ts';
 import { createMemoryCluster } from '../../../lib/cluster/memory/world.ts';
 import { CAUSES } from '../../../lib/job/cause.ts';
 import { given, scripted, seeded, specOf } from './given.ts';
@@ -69,8 +70,8 @@ describe('scripts', () => {
     [{ signal: 9 }, 'signalled', { signal: 9, maybe_oom: true }],
     [{ preempted: { by: '77' } }, 'preempted', { by: '77' }],
     [{ out_of_memory: { scope: 'child' } }, 'out_of_memory', { scope: 'child' }],
-    ['node_lost', 'node_lost', { nodes: ['n1'] }],
-    [{ node_lost: { nodes: ['n2'] } }, 'node_lost', { nodes: ['n2'] }],
+    ['node_lost', 'node_lost', { nodes: 'n1,n2', failedNodes: ['n1'] }],
+    [{ node_lost: { nodes: ['n2'] } }, 'node_lost', { failedNodes: ['n2'] }],
     ['launch_failed', 'launch_failed', { stage: 'prolog' }],
     ['boot_failed', 'boot_failed', {}],
     ['evicted', 'evicted', { which: 'node pressure' }],
@@ -81,5 +82,20 @@ describe('scripts', () => {
     expect(ending).toMatchObject({ cause, detail });
     expect(CAUSES).toHaveProperty(ending.cause);
     expect(ending.word).not.toBe('');
+  });
+
+  test('every script in the documentation is one', () => {
+    const page = readFileSync(new URL('../../../docs/memory-cluster.md', import.meta.url), 'utf8');
+    const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => JSON.parse(text!));
+    expect(blocks).toHaveLength(4);
+    for (const block of blocks) {
+      if ('jobs' in block) worldScriptSchema.parse(block);
+      else jobScriptSchema.parse(Array.isArray(block) ? block : block.extensions.memory.script);
+    }
+    const ends = [...page.matchAll(/^\| (`["{].*?) \| /gm)].flatMap(([, cell]) =>
+      [...cell!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!),
+    );
+    for (const text of ends.filter((text) => !text.includes('…'))) endsSchema.parse(JSON.parse(text));
+    expect(ends.length).toBeGreaterThan(12);
   });
 });

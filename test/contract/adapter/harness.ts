@@ -54,6 +54,8 @@ export interface Harness {
   /** Dispatch's clock, milliseconds. */
   now(): number;
   cause(kind: Cause): Provocation;
+  /** With support `not_now`: a spec whose first submission the cluster does not take now, and whose second it takes. */
+  busy?(): Spec;
   /** The environment that the last execution of the attempt saw, as it wrote it down. */
   environmentOf(attempt: Attempt): Promise<Readonly<Record<string, string>> | undefined>;
   /** How often the program of this attempt really began: the ground truth, not the scheduler's word. */

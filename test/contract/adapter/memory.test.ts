@@ -41,7 +41,7 @@ const causeOf = (world: World, cause: Cause): Provocation => {
     case 'signalled':
       return ending({ signal: 9 }, { detail: { signal: 9, maybe_oom: true } });
     case 'node_lost':
-      return ending('node_lost', { detail: { nodes: ['n1'] } });
+      return ending('node_lost', { detail: { failedNodes: ['n1'] } });
     case 'out_of_memory':
       return ending({ out_of_memory: { scope: 'step' } }, { detail: { scope: 'step' } });
     case 'launch_failed':
@@ -64,12 +64,6 @@ const causeOf = (world: World, cause: Cause): Provocation => {
     case 'rejected':
     case 'unsatisfiable':
       return { spec: specOf({ extensions: { memory: { script: script({ refuse: { cause, reason: 'BadConstraints' } }) } } }) };
-    case 'scheduler_failed':
-      return ending('scheduler_failed', {
-        spec: specOf({
-          extensions: { memory: { script: script([{ notNow: { reason: 'QueueFull' } }, { program: { ends: 'scheduler_failed' } }]) } },
-        }),
-      });
     default:
       return ending(cause);
   }
@@ -105,7 +99,7 @@ const NOT_SCRIPTED: readonly Cause[] = [
     'dependency_failed',
     'cancelled_by_dispatch',
   ] as const),
-  ...(['cancelled_by_user', 'cancelled_by_unknown', 'vanished', 'contradictory', 'scheduler_failed'] as const),
+  ...(['cancelled_by_user', 'cancelled_by_unknown', 'vanished', 'contradictory'] as const),
 ];
 
 const open = (shape: Shape): Harness => {
@@ -134,6 +128,7 @@ const open = (shape: Shape): Harness => {
     },
     now: () => nowMs,
     cause: (kind) => causeOf(world, kind),
+    busy: () => specOf({ extensions: { memory: { script: script([{ notNow: { reason: 'QueueFull' } }, {}]) } } }),
     environmentOf: async (attempt) => executionsOf(attempt).at(-1)?.environment,
     executionsOf: async (attempt) => executionsOf(attempt).length,
     others: {

@@ -58,9 +58,9 @@ export const submissionCases: Cases = ({ supports, causes }, bench) => {
   if (supports.has('not_now'))
     test('P3.4 not now is no refusal: the same attempt may be sent again', async () => {
       const { session, harness, submission, objectsOf } = bench();
-      const sent = await submission({ spec: harness.cause('scheduler_failed').spec });
+      const sent = await submission({ spec: harness.busy!() });
       expect(await session.submit(sent)).toMatchObject({ kind: 'not_now' });
-      const again = { ...(await submission({ job: sent.job, spec: sent.spec })) };
+      const again = await submission({ job: sent.job, spec: sent.spec });
       expect(await session.submit(again)).toMatchObject({ kind: 'accepted' });
       for (const { receipt } of await objectsOf(sent.job)) await session.discard(receipt);
     });

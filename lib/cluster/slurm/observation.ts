@@ -1,0 +1,91 @@
+/**
+ * The observation of everything of a login: one squeue; a second program only for what ended, vanished or began another run, in
+ * batches, as long as its time lasts (protocols §5.1).
+ *
+ * Invariant: what time or a failing batch left unread is neither changed nor absent in this look, and says so by `complete`.
+ */
+import type { Observation, Observed, Target } from '../port.ts';
+import { harvestProgram, isOurs, MOST_WANTED, readHarvest } from './harvest.ts';
+import { lookAt } from './look.ts';
+import { judge } from './observe.ts';
+import { controlOf, type Root } from './paths.ts';
+import { ASK_CLOCK, type Asked, clockOf, type Limits, shell } from './remote.ts';
+import { squeueArguments } from './squeue.ts';
+import { quote } from './transport/quote.ts';
+
+export interface Observing {
+  readonly ask: (program: string, limits: Limits) => Promise<Asked>;
+  readonly at: Root;
+  readonly cluster: string;
+  readonly login: string;
+  readonly now: () => number;
+}
+
+const MIB = 1024 * 1024;
+const LOOK: Limits = { timeoutSeconds: 35, maxBytes: 32 * MIB };
+const HARVEST: Limits = { timeoutSeconds: 60, maxBytes: 16 * MIB };
+/** No further batch is begun after this: a poll commits what it has and goes on next time. */
+const HARVESTING_MS = 25_000;
+
+export const observeAll = async (targets: readonly Target[], observing: Observing): Promise<Observed> => {
+  const startedAt = observing.now();
+  const asked = await observing.ask(`${ASK_CLOCK}ask squeue slurm 30 ${shell(squeueArguments())}\n`, LOOK);
+  if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };
+  const clusterStartedAt = clockOf(asked.answers);
+  const queue = asked.answers.get('squeue');
+  if (clusterStartedAt === undefined || !queue) return { kind: 'unreachable', says: 'the look ended early' };
+  if (queue.exitCode !== 0) return { kind: 'unreachable', says: `squeue: ${queue.stderr.trim().slice(-512)}` };
+  const { tag } = observing.at;
+  const look = lookAt(queue.stdout, targets, { tag, cluster: observing.cluster, login: observing.login, clusterStartedAt });
+  if (look.truncated) return { kind: 'unreachable', says: 'squeue: the answer is cut' };
+  const changed: Observation[] = [...look.changed];
+  const absent: Target[] = [];
+  // A row that cannot be read may be that of any target that was not met.
+  let complete = look.odd.length === 0;
+  for (let i = 0; i < look.wanted.length; i += MOST_WANTED) {
+    const batch = look.wanted.slice(i, i + MOST_WANTED);
+    const more =
+      observing.now() - startedAt > HARVESTING_MS ? undefined : await observing.ask(harvestProgram(batch, observing.at), HARVEST);
+    if (more?.kind !== 'answered') {
+      complete = false;
+      // That it lives on is known without the rest.
+      changed.push(...batch.flatMap(({ live }) => live ?? []));
+      continue;
+    }
+    const judged = judge(batch, readHarvest(more.answers, batch), observing.now());
+    changed.push(...judged.changed);
+    absent.push(...judged.absent);
+    complete &&= judged.complete;
+  }
+  return { kind: 'observed', clusterStartedAt, complete, changed, absent: complete ? absent : [], unexplained: look.unexplained };
+};
+
+const MOST_SIZES = 500;
+
+/** Bytes that the runs of each attempt wrote so far, by scheduler id; undefined where they could not be read. */
+export const outputBytes = async (targets: readonly Target[], { ask, at }: Observing): Promise<ReadonlyMap<string, number> | undefined> => {
+  const sizes = new Map<string, number>();
+  const ours = targets.filter(isOurs);
+  for (let i = 0; i < ours.length; i += MOST_SIZES) {
+    const batch = ours.slice(i, i + MOST_SIZES);
+    const lines = batch.map((target) => `bytes ${target.receipt.schedulerId} ${quote(controlOf(at, target.job))} ${target.n}\n`);
+    const asked = await ask(`${BYTES}${lines.join('')}}\nask sizes all\n`, LOOK);
+    const answer = asked.kind === 'answered' ? asked.answers.get('sizes') : undefined;
+    if (answer?.exitCode !== 0) return undefined;
+    for (const line of answer.stdout.split('\n')) {
+      const parts = /^(\d+) (\d+)$/.exec(line);
+      if (parts) sizes.set(parts[1]!, Number(parts[2]));
+    }
+  }
+  return sizes;
+};
+
+const BYTES = `bytes() {
+  sum=0
+  for f in "$2/output/$3"-*.out "$2/output/$3"-*.err; do
+    [ ! -f "$f" ] || sum=$((sum + $(stat -c %s "$f")))
+  done
+  printf '%s %s\\n' "$1" "$sum"
+}
+all() {
+`;

@@ -1,0 +1,80 @@
+/**
+ * Rest: what must be true once faults are over and the world had its time: L1 to L3, S7, S10, S12.
+ */
+
+import { summaryOf } from '../../lib/app/summary.ts';
+import { mustWake } from '../../lib/app/wake.ts';
+import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
+import { nextStep } from '../../lib/job/next-step.ts';
+import { blockingQuestion, openQuestions, type View } from '../../lib/job/view.ts';
+import type { MemoryStore } from '../../lib/record/memory-store.ts';
+import type { Broken } from './verdict.ts';
+import { holds } from './verdict.ts';
+
+export interface Resting {
+  readonly store: MemoryStore;
+  readonly cluster: State;
+  readonly tag: string;
+  readonly now: number;
+  /** Whether an execution of this job runs. */
+  supervised(job: string): boolean;
+  readonly views: readonly View[];
+}
+
+/** Why this job is still under way; undefined: it ended, or a person was told and has not answered, or said to wait. */
+export const underWay = (world: Resting, view: View): string | undefined => {
+  if (view.ended) return undefined;
+  const { now } = world;
+  const step = nextStep(view, now);
+  if (step.do !== 'await') return `${step.do} is next`;
+  if (blockingQuestion(view)) return undefined;
+  if (openQuestions(view).length > 0) return undefined;
+  const last = view.questions.at(-1)?.closed;
+  if (last?.answer === 'wait' && step.until > now) return undefined;
+  return `awaits ${new Date(step.until).toISOString()}`;
+};
+
+/** L1, L3: every job as it should be at rest. Throws what is broken. */
+export const judgeRest = (world: Resting): void => {
+  for (const view of world.views) {
+    const why = underWay(world, view);
+    holds(why === undefined, 'L1', () => `job ${view.job} (version ${view.version}) has neither ended nor told anybody: ${why}`);
+    judgeHead(world, view);
+  }
+  for (const object of orphans(world))
+    holds(false, 'L2', () => `object ${object.id} of ${object.name} is ${object.state} and nobody wants it`);
+};
+
+/** S10: the head is the fold of the log; L3: no wake is owed, and whoever waits was promised no more than the record says. */
+const judgeHead = (world: Resting, view: View): void => {
+  const { jobs } = world.store.dump();
+  const held = jobs.get(view.job)!;
+  const head = held.head;
+  holds(head?.version === view.version, 'S10', () => `the head of ${view.job} is at ${head?.version}, its log at ${view.version}`);
+  const [kept, folded] = [JSON.stringify(head.summary), JSON.stringify(summaryOf(view))];
+  holds(kept === folded, 'S10', () => `the head of ${view.job} says ${kept}, its log ${folded}`);
+  for (const [slot, { wake }] of held.slots) {
+    holds(wake?.state !== 'owed', 'L3', () => `a wake of ${view.job} is still owed${slot === '' ? '' : ` on ${slot}`}`);
+    if (view.ended || wake === undefined) continue;
+    const question = view.questions.find((one) => one.id === slot);
+    if (slot !== '' && question?.closed) continue;
+    if (world.now >= wake.until) continue;
+    holds(!mustWake(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
+  }
+  holds(view.ended || world.supervised(view.job), 'L3', () => `nobody supervises ${view.job}`);
+};
+
+/** L2, S7: alive objects of our tag that no record explains, or of an ended job. Strangers' programs outside dispatch are not ours. */
+export const orphans = (world: Resting): ClusterObject[] =>
+  world.cluster.objects.filter((object) => {
+    if (object.tag !== world.tag || object.state === 'ended' || object.vanished || object.forgotten) return false;
+    const view = world.views.find((one) => one.job === object.job);
+    const attempt = view?.attempts[object.n! - 1];
+    return !view || view.ended !== undefined || attempt?.receipt?.schedulerId !== object.id;
+  });
+
+/** Whether nothing more is to be expected: cheap enough to be asked often. */
+export const isAtRest = (world: Resting): boolean =>
+  world.views.every((view) => underWay(world, view) === undefined) && orphans(world).length === 0;
+
+export const isBroken = (error: unknown): error is Broken => error instanceof Error && error.name === 'Broken';
