@@ -7,7 +7,7 @@ import { AssertionFailed } from '../job/assertion.ts';
 import { type Commit, type Event, eventSchema, SCHEMA } from '../job/event.ts';
 import { RecordFailure } from '../job/failure.ts';
 import { withWithdrawals } from '../job/moot.ts';
-import { overOf } from '../job/next-step.ts';
+import { overOf } from '../job/over.ts';
 import { fold, type View } from '../job/view.ts';
 import { loadView, refresh } from './load.ts';
 import type { Ports } from './ports.ts';

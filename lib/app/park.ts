@@ -41,9 +41,14 @@ export const park = async (ports: Ports, input: ParkInput): Promise<void> => {
   if (question !== '') await lookAgain(ports, input);
 };
 
-/** Stored beside the question and not under the head's version: so the log is read once more, after storing (E1, E2). */
+/**
+ * Stored beside the question and not under the head's version: so the log is read once more, after storing (E1, E2). A record that
+ * has not moved is what Advance decided from: a step that is due but could get nowhere was promised its next try at `until`, and
+ * judging it again here would only turn in circles.
+ */
 const lookAgain = async (ports: Ports, input: ParkInput): Promise<void> => {
   const view = await loadView(ports.store, input.job);
+  if (view?.version === input.version) return;
   const now = ports.now();
   if (!view || mustWake(view, input, now)) {
     throw new StaleDecision(`job ${input.job}: ${view ? nextStep(view, now).do : 'nothing'} is next, not an answer to ${input.question}`);

@@ -5,8 +5,9 @@
  */
 import type { FoundObject, Observed, Session, Target } from '../cluster/port.ts';
 import { identityOf } from '../job/identity.ts';
+import { runsOf } from '../job/point.ts';
 import { TIMING } from '../job/timing.ts';
-import type { View } from '../job/view.ts';
+import { isObserved, lastAttempt, type View } from '../job/view.ts';
 import { commit } from './commit.ts';
 import { type Digest, digestAbsence, digestObservation, digestSilence, type PollLook } from './digest.ts';
 import { loadView } from './load.ts';
@@ -61,9 +62,12 @@ const activeOn = async (ports: Ports, cluster: string, login: string): Promise<r
   return Promise.all(watched.map((one) => (one.rootInLog ? rootFromLog(ports, one) : one)));
 };
 
+/** What did not fit the row: the checkpoint root, or the name that somebody else gave an adopted object. */
 const rootFromLog = async (ports: Ports, watched: Watched): Promise<Watched> => {
-  const root = (await loadView(ports.store, watched.target.job))?.spec?.checkpoint?.root;
-  return { ...watched, target: { ...watched.target, ...(root === undefined ? {} : { checkpointRoot: root }) } };
+  const view = await loadView(ports.store, watched.target.job);
+  const root = view?.spec?.checkpoint?.root;
+  const receipt = (view && isObserved(view) ? lastAttempt(view)?.receipt : undefined) ?? watched.target.receipt;
+  return { ...watched, target: { ...watched.target, receipt, ...(root === undefined ? {} : { checkpointRoot: root }) } };
 };
 
 interface Looked {
@@ -99,16 +103,37 @@ const record = async (
   for (const observation of observed.changed) {
     commits += await learn(ports, observation.target.job, actor, (view, watch) => digestObservation(view, observation, watch, at));
   }
-  for (const target of observed.absent) {
-    commits += await learn(ports, target.job, actor, (view, watch) =>
-      digestAbsence(view, target, watch, at, configuration.pollEverySeconds),
-    );
-  }
+  for (const target of observed.absent) commits += await vanished(ports, configuration, target, actor, at);
   for (const [target, size] of bytes)
     commits += await learn(ports, target.job, actor, (view, watch) => digestSilence(view, size, watch, at));
   const login = observed.unexplained[0]?.receipt.login;
   if (login !== undefined) await sweepObjects(ports, configuration.id, login, observed.unexplained as readonly FoundObject[], actor);
   return commits;
+};
+
+/** An end waits for the listing of what was published like for any other evidence (protocols §5.7), also one that nobody saw. */
+const vanished = async (
+  ports: Ports,
+  configuration: ClusterConfiguration,
+  target: Target,
+  actor: string,
+  at: PollLook,
+): Promise<number> => {
+  const { job, n } = target;
+  const { cluster, login } = target.receipt;
+  const absence: Learn = (view, watch) => digestAbsence(view, target, watch, at, configuration.pollEverySeconds);
+  const view = await loadView(ports.store, job);
+  const ends = view && absence(view, await readWatch(ports.store, job)).events.length > 0;
+  if (!ends || !view.spec) return learn(ports, job, actor, absence);
+  const spec = view.spec;
+  const listed = await withSession(ports, cluster, login, (session) => session.listPublications(job, spec));
+  if (isUnreachable(listed) || listed === undefined) return 0;
+  const bases = new Map(listed.bases.filter((base) => base.n === n).map((base) => [base.run, base.base]));
+  const runs = runsOf(n, bases, listed.publications);
+  return learn(ports, job, actor, (newest, watch) => {
+    const says = absence(newest, watch);
+    return { ...says, events: says.events.map((event) => (event.type === 'attempt_ended' ? { ...event, runs } : event)) };
+  });
 };
 
 type Learn = (view: View, watch: Parameters<typeof digestSilence>[2]) => Digest;

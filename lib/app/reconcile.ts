@@ -6,8 +6,8 @@
  */
 
 import { TIMING } from '../job/timing.ts';
-import { fold } from '../job/view.ts';
-import type { Head } from '../record/port.ts';
+import { blockingQuestion, fold } from '../job/view.ts';
+import type { Head, Wake } from '../record/port.ts';
 import { loadView } from './load.ts';
 import { type Ports, SupervisorsFailure } from './ports.ts';
 import { publish, sendOwed, wakeQuestion } from './wake.ts';
@@ -42,19 +42,18 @@ const reconcileJob = async (ports: Ports, job: string, always: boolean): Promise
   // W6: the item after the head's version shows a dead writer's commit, which is on no list.
   const next = await ports.store.readAt(job, head.version + 1);
   if (head.version === 0 && !next) return unfinishedBirth(ports, head);
-  const view = next ? fold(await ports.store.read(job)) : undefined;
-  if (view) await publish(ports, view);
-  else await questionLeftParked(ports, head);
-  const now = view ? await ports.store.readHead(job) : head;
-  if (now && !now.summary.ended && isSilent(now, ports.now(), always)) return (await restart(ports, now)) ? 'restarted' : undefined;
-  return view ? 'repaired' : undefined;
-};
-
-/** E4: work that came up behind an open question, whose writer died before it took the question's token. */
-const questionLeftParked = async (ports: Ports, head: Head): Promise<void> => {
-  if (head.summary.state !== 'awaiting') return;
-  const view = await loadView(ports.store, head.job);
-  if (view) await wakeQuestion(ports, view);
+  // E4: work that came up behind an open question, whose writer died before it took the question's token, shows in the log alone.
+  const view = next || head.summary.state === 'awaiting' ? fold(await ports.store.read(job)) : undefined;
+  if (view) await (next ? publish(ports, view) : wakeQuestion(ports, view));
+  const now = next ? await ports.store.readHead(job) : head;
+  const question = view && blockingQuestion(view);
+  // Who waits for a person waits beside the question, not on the head; its token must stay good while the question is open.
+  const asked = question && (await ports.store.readWake(job, question.id));
+  if (!now || now.summary.ended || !isSilent(now, [now.wake, asked], ports.now(), always)) return next ? 'repaired' : undefined;
+  // A writer that closed the question, and died before it took the question's token, left the supervisor waiting beside it.
+  const left = always ? undefined : (view ?? (await loadView(ports.store, job)));
+  if (left && (await wakeQuestion(ports, left))) return 'repaired';
+  return (await restart(ports, now)) ? 'restarted' : undefined;
 };
 
 const unfinishedBirth = async (ports: Ports, head: Head): Promise<'births' | undefined> => {
@@ -63,12 +62,13 @@ const unfinishedBirth = async (ports: Ports, head: Head): Promise<'births' | und
 };
 
 /** Silent: what it was promised has passed, and nobody saw it or woke it for longer than the bound (protocols §2.8). */
-const isSilent = (head: Head, now: number, always: boolean): boolean => {
-  const { seenAt, takenAt, failures } = head.supervisor;
-  const parked = head.wake?.state === 'parked' ? head.wake : undefined;
+const isSilent = (head: Head, wakes: readonly (Wake | undefined)[], now: number, always: boolean): boolean => {
   if (always) return true;
+  const { seenAt, takenAt, failures } = head.supervisor;
+  const graceMs = TIMING.promisedGraceSeconds * 1000;
+  if (wakes.some((wake) => wake?.state === 'parked' && wake.until + graceMs >= now)) return false;
   const patience = Math.max(TIMING.silentSupervisorSeconds, failures === 0 ? 0 : Math.min(2 ** failures * 60, 3600)) * 1000;
-  return (!parked || parked.until + TIMING.promisedGraceSeconds * 1000 < now) && seenAt + patience < now && takenAt + patience < now;
+  return seenAt + patience < now && takenAt + patience < now;
 };
 
 const restart = async (ports: Ports, head: Head): Promise<boolean> => {

@@ -52,7 +52,7 @@ export const statusOf = (view: View): Status => {
       return {
         n: a.n,
         ...(a.outcome ? { outcome: causeWords(a.outcome) } : {}),
-        ...(decision ? { decision: `${deciderWords(view, decision.by)}: ${decision.action.kind}` } : {}),
+        ...(decision ? { decision: `${deciderWords(view, decision.by, decision)}: ${decision.action.kind}` } : {}),
       };
     }),
     ...(question

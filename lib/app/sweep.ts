@@ -60,18 +60,21 @@ const judge = (view: View, object: FoundObject, now: number): 'leave' | 'duplica
   // Not planned yet by what we can read, or its answer is being settled: whoever does that binds it.
   if (!attempt || attempt.state === 'planned' || attempt.state === 'uncertain') return 'leave';
   if (isBoundTo(attempt, object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';
-  if (attempt.state === 'ended') return isSettled(view, attempt, now) ? 'discard' : 'leave';
+  if (attempt.state === 'ended' && isSettled(view, attempt, now)) return 'discard';
+  // What may turn out not to have ended is treated like what lives: a person may take days to say.
+  if (attempt.state === 'ended' && !isProvisional(view, attempt)) return 'leave';
   const known = attempt.duplicates.some((d) => d.receipt.schedulerId === object.receipt.schedulerId && !d.discarded);
   return known ? 'leave' : 'duplicate';
 };
 
 const isBoundTo = (attempt: AttemptView, object: FoundObject): boolean => attempt.receipt?.schedulerId === object.receipt.schedulerId;
 
+const isProvisional = (view: View, attempt: AttemptView): boolean => attempt === lastAttempt(view) && attempt.outcome?.class === 'evidence';
+
 const isSettled = (view: View, attempt: AttemptView, now: number): boolean => {
   if (attempt.state !== 'ended' || attempt.requeueIntendedAt !== undefined) return false;
-  const provisional = attempt === lastAttempt(view) && attempt.outcome?.class === 'evidence';
   const requeued = attempt === lastAttempt(view) && view.decision?.action.kind === 'requeue';
-  return !provisional && !requeued && now - (attempt.endedAt ?? now) > SETTLED_MS;
+  return !isProvisional(view, attempt) && !requeued && now - (attempt.endedAt ?? now) > SETTLED_MS;
 };
 
 /** Of an attempt that lives, the supervisor discards what is not bound: it is told by the record. */

@@ -50,16 +50,17 @@ const moveHead = async (ports: Ports, view: View, awake: boolean): Promise<void>
   ports.log('warn', 'head not moved: its token changed at every try', { job: view.job, version: view.version });
 };
 
-/** The token of the last blocking question, judged by itself whether the head moved or not. */
-export const wakeQuestion = async (ports: Ports, view: View): Promise<void> => {
+/** The token of the last blocking question, judged by itself whether the head moved or not; whether it was taken. */
+export const wakeQuestion = async (ports: Ports, view: View): Promise<boolean> => {
   const question = view.questions.findLast((q) => q.blocks);
-  if (!question) return;
+  if (!question) return false;
   const wake = await ports.store.readWake(view.job, question.id);
   const now = ports.now();
   // E5: a token parked by a supervisor that already knew this version stays.
-  if (wake?.state !== 'parked' || wake.version >= view.version || !mustWake(view, wake, now)) return;
-  if ((await ports.store.takeWake(view.job, question.id, wake.token, now, view.version)) === 'taken')
-    await signal(ports, view.job, question.id, wake.token);
+  if (wake?.state !== 'parked' || wake.version >= view.version || !mustWake(view, wake, now)) return false;
+  if ((await ports.store.takeWake(view.job, question.id, wake.token, now, view.version)) !== 'taken') return false;
+  await signal(ports, view.job, question.id, wake.token);
+  return true;
 };
 
 /** Sends an owed wake and, when it arrived or was superseded, forgets it. When the service fails, it stays owed for the sweep. */

@@ -125,7 +125,7 @@ const run = async (system: System, entry: ClusterEntry, options: Options): Promi
     project: 'demo',
     login: planned.login,
     key,
-    payloadHash: plan.digest,
+    payloadHash: plan.specDigest,
   });
   if (born.kind === 'key_reused') throw new Mistake(`--key ${key}: was used for another job (${born.job}) within a day`);
   const { view, commits } = await follow(system, born.view.job, options.json);

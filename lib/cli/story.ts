@@ -63,7 +63,7 @@ export const storySpec = (options: StoryOptions): Record<string, unknown> => ({
   policy: {
     rules: [
       {
-        on: ['preempted', 'node_lost'],
+        on: ['preempted', 'node_lost', 'never_landed'],
         do: { relaunch: { max: 3, backoff: { initial: '2s', factor: 2, max: '1m' }, from: 'checkpoint' } },
       },
       {

@@ -2,7 +2,7 @@
  * Attribution: an end after our own cancel takes its cause from why we cancelled, unless the program's own result says
  * otherwise (contract §3). Applied once, before `attempt_ended` is committed; a recorded outcome is never rewritten.
  */
-import { type Cause, type Outcome, outcomeOf } from './cause.ts';
+import { CAUSES, type Cause, type Outcome, outcomeOf } from './cause.ts';
 import type { AttemptView } from './view.ts';
 
 /** Causes that our own cancel looks like from outside: anything else is the program's or the scheduler's own word. */
@@ -34,16 +34,24 @@ const endedBefore = (attempt: AttemptView, outcome: Outcome, intendedAt: number)
 
 export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
   const cancel = attempt.cancel;
+  // Its release was intended and never done: no room is not what it lacked.
+  const neverLetGo = attempt.releasedAt === undefined && !attempt.leftGate;
+  if (!cancel && neverLetGo && outcome.cause === 'no_capacity' && outcome.ran === 'no') return { ...outcome, cause: 'gate_expired' };
+  // Where the scheduler itself ends what waits too long, its one word for it does not say what it waited for.
+  if (!cancel && outcome.cause === 'no_capacity' && outcome.ran === 'no' && attempt.pending?.group === 'budget')
+    return outcomeOf('budget', { ...outcome, detail: { ...outcome.detail, reason: attempt.pending.reason } });
   if (!cancel || !looksLikeOurs(outcome) || endedBefore(attempt, outcome, cancel.intendedAt)) return outcome;
   const { evidence, observedAt, confidence } = outcome;
   const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';
-  const as = (cause: Cause, detail: Outcome['detail'] = {}, ranAs = ran): Outcome =>
-    outcomeOf(cause, { detail, evidence, observedAt, confidence, ran: ranAs });
+  // Whether it ran is the evidence's word, never the cancel's: it may have begun, unseen, just before its patience ended.
+  const as = (cause: Cause, detail: Outcome['detail'] = {}): Outcome => outcomeOf(cause, { detail, evidence, observedAt, confidence, ran });
   const reason = cancel.said ?? '';
   switch (cancel.why) {
     case 'request':
-    case 'limit':
       return as('cancelled_by_dispatch');
+    case 'limit':
+      // What used the rule up is why it ends: nobody asked for this cancel.
+      return as(attempt.lastRunCause && CAUSES[attempt.lastRunCause] !== 'success' ? attempt.lastRunCause : 'cancelled_by_dispatch');
     case 'deadline':
     case 'wall_clock':
       return as('deadline', { by: cancel.why });
@@ -51,10 +59,10 @@ export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
       return as('stalled', { since: reason });
     case 'patience':
       return attempt.pending?.group === 'budget'
-        ? as('budget', { reason: attempt.pending.reason }, 'no')
-        : as('no_capacity', { reason: attempt.pending?.reason ?? '' }, 'no');
+        ? as('budget', { reason: attempt.pending.reason })
+        : as('no_capacity', { reason: attempt.pending?.reason ?? '' });
     case 'never':
-      return as(neverCause(attempt, reason), { reason, stage: 'pending' }, 'no');
+      return as(neverCause(attempt, reason), { reason, stage: 'pending' });
   }
 };
 

@@ -6,44 +6,15 @@
  * Each concern below is asked in order and either names a step that is due or the moment at which it would have one. What it
  * says may only turn from waiting to due as time passes: if this says `await(t)`, it says `await` at every moment before t.
  */
+import { foreign, leftOf, secondObject, stuck } from './asking.ts';
 import type { Because, CancelWhy } from './event.ts';
 import { requeuedTooOften } from './limit.ts';
-import { type Draft, draft, mayAsk, standingAnswer } from './question.ts';
+import { asWhy, endOfTime, overOf } from './over.ts';
+import { standingAnswer } from './question.ts';
 import { decide, type Verdict } from './recovery.ts';
+import { at, type Concern, first, NEVER, type Step } from './step.ts';
 import { TIMING } from './timing.ts';
 import { type AttemptView, blockingQuestion, isObserved, isUnsettled, lastAttempt, openQuestions, type View } from './view.ts';
-
-export type Step =
-  | { readonly do: 'submit'; readonly n: number }
-  | { readonly do: 'settle'; readonly n: number }
-  | { readonly do: 'release'; readonly n: number }
-  | { readonly do: 'await'; readonly until: number; readonly question?: string }
-  | { readonly do: 'cancel'; readonly n: number; readonly why: CancelWhy; readonly said?: string }
-  | { readonly do: 'requeue'; readonly n: number }
-  | { readonly do: 'discard'; readonly n: number }
-  | { readonly do: 'decide'; readonly n: number; readonly verdict: Extract<Verdict, { kind: 'recover' }> }
-  | { readonly do: 'escalate'; readonly question: Draft }
-  | { readonly do: 'expire'; readonly question: string }
-  | { readonly do: 'finish'; readonly because: Because }
-  | { readonly do: 'done' };
-
-/** "Nothing known of": later than any real moment, and still a safe integer. */
-export const NEVER = 8_640_000_000_000_000;
-
-/** A step that is due, or the earliest moment at which there may be one. */
-type Concern = Step | number;
-
-const first = (...concerns: readonly (() => Concern)[]): Concern => {
-  let earliest = NEVER;
-  for (const concern of concerns) {
-    const says = concern();
-    if (typeof says !== 'number') return says;
-    earliest = Math.min(earliest, says);
-  }
-  return earliest;
-};
-
-const at = (moment: number, now: number, step: () => Concern): Concern => (now < moment ? moment : step());
 
 export const nextStep = (view: View, now: number): Step => {
   if (view.ended) return { do: 'done' };
@@ -64,21 +35,6 @@ const outstanding = (attempt: AttemptView | undefined): attempt is AttemptView =
 const observedOnly = (attempt: AttemptView | undefined): Concern =>
   attempt?.state === 'ended' ? { do: 'finish', because: { kind: 'observed' } } : NEVER;
 
-/** Why no rule is asked any more: a cancel, the job's own end of time, or a person's `stop` about duplicates. */
-export const overOf = (view: View, now: number): Because | undefined => {
-  if (view.cancel) return { kind: 'cancel' };
-  if (view.spec?.deadline !== undefined && view.spec.deadline <= now) return { kind: 'deadline' };
-  if (wallClockEnd(view) <= now) return { kind: 'wall_clock' };
-  const stop = view.questions.findLast((q) => q.kind === 'duplicate_attempts' && q.closed?.answer === 'stop');
-  return stop ? { kind: 'answer', question: stop.id, answer: 'stop', expired: stop.closed?.how === 'expired' } : undefined;
-};
-
-const wallClockEnd = (view: View): number => {
-  const seconds = view.spec?.policy.limits.wallClockSeconds;
-  return seconds === undefined ? NEVER : view.submittedAt + seconds * 1000;
-};
-const endOfTime = (view: View): number => Math.min(view.spec?.deadline ?? NEVER, wallClockEnd(view));
-
 // While an attempt is outstanding
 
 const whileOutstanding = (view: View, attempt: AttemptView, now: number): Concern => {
@@ -88,11 +44,12 @@ const whileOutstanding = (view: View, attempt: AttemptView, now: number): Concer
   return first(
     () => (over ? NEVER : endOfTime(view)),
     () => expiry(view, now),
-    () => (attempt.deferred ? deferred(view, attempt, now, over) : intending(view, attempt, now, over)),
+    () => intending(view, attempt, now, over),
     () => stuck(view, attempt, now),
     () => foreign(view, attempt, now),
     () => secondObject(view, attempt, now, over),
     () => inTurn(cancelling(attempt, now), discarding(attempt), now),
+    () => resending(view, attempt, now, over),
     () => releasing(view, attempt, now, over),
   );
 };
@@ -109,20 +66,9 @@ const expiry = (view: View, now: number): Concern => {
   return soonest ? at(soonest.expiresAt, now, () => ({ do: 'expire', question: soonest.id })) : NEVER;
 };
 
-const asWhy = (over: Because): CancelWhy => (over.kind === 'deadline' || over.kind === 'wall_clock' ? over.kind : 'request');
-
-/** Nothing of a deferred attempt is outstanding on the cluster: it is sent again, or ended at once (protocols §3.4). */
-const deferred = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
-  const n = attempt.n;
-  if (over) return { do: 'cancel', n, why: asWhy(over) };
-  const patienceEnd = attempt.firstTriedAt + (view.spec?.patienceSeconds ?? 0) * 1000;
-  if (patienceEnd <= now) return { do: 'cancel', n, why: 'patience' };
-  if (blockingQuestion(view)) return patienceEnd;
-  return first(
-    () => patienceEnd,
-    () => at(attempt.deferred?.notBefore ?? 0, now, () => ({ do: 'submit', n })),
-  );
-};
+/** Nothing of a deferred attempt is outstanding on the cluster: the same attempt is sent again (protocols §3.4). */
+const resending = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern =>
+  !attempt.deferred || over || blockingQuestion(view) ? NEVER : at(attempt.deferred.notBefore, now, () => ({ do: 'submit', n: attempt.n }));
 
 /** Intended and not ended: sent, and sent again, since a scheduler may lose it. */
 const cancelling = (attempt: AttemptView, now: number): Concern => {
@@ -148,82 +94,36 @@ const dueCancel = (view: View, attempt: AttemptView): { why: CancelWhy; said?: s
     return { why: 'stall', said: silent.said };
   const pending = attempt.pending;
   if (pending && (pending.group === 'never' || pending.group === 'launch_failed')) return { why: 'never', said: pending.reason };
-  const often = requeuedTooOften(view);
+  // Of its own doing: an attempt that people allowed beyond the limit begins with the count as it is.
+  const often = attempt.schedulerRequeues.length > 0 ? requeuedTooOften(view) : undefined;
   return often === undefined ? undefined : { why: 'limit', said: often };
 };
 
-/** Where an unstarted attempt destroys itself, its scheduler owns the patience: two enforcers never own one event. */
-const patienceEnd = (view: View, attempt: AttemptView): number =>
-  attempt.gate.selfDestructs ||
-  attempt.run > 0 ||
-  attempt.startedAt !== undefined ||
-  !attempt.receipt ||
-  (attempt.state !== 'gated' && attempt.state !== 'queued')
-    ? NEVER
-    : // The receipt speaks by the cluster's clock; what the two differed by was read when this try was planned.
-      attempt.receipt.submittedAt - (attempt.clusterNow - attempt.plannedAt) + (view.spec?.patienceSeconds ?? 0) * 1000;
-
-const leftOf = (attempt: AttemptView) => attempt.duplicates.filter((d) => !d.discarded);
-
-/** People are asked about a second object unless the job is over anyway, or waits for another answer already. */
-const secondObject = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
-  const left = leftOf(attempt);
-  if (left.length === 0 || over || blockingQuestion(view)) return NEVER;
-  const running = left.some((d) => d.running);
-  const since = Math.min(...left.map((d) => d.foundAt));
-  const askAt = Math.max(running ? 0 : since + TIMING.undiscardedSeconds * 1000, mayAsk(view, 'duplicate_attempts', attempt.n, since));
-  const says = `a second object of ${attempt.identity} ${running ? 'was seen running' : 'could not be discarded'}: ${left.map((d) => d.receipt.schedulerId).join(', ')}`;
-  return at(askAt, now, () => ({ do: 'escalate', question: draft(view, 'duplicate_attempts', attempt.n, says) }));
+/**
+ * Where an unstarted attempt destroys itself, its scheduler owns the patience: two enforcers never own one event. Only when it
+ * has evidently not looked (Slurm evaluates no deadline of a held job, or in a partition that is down) is it cancelled for it.
+ */
+const patienceEnd = (view: View, attempt: AttemptView): number => {
+  const patienceMs = (view.spec?.patienceSeconds ?? 0) * 1000;
+  if (attempt.deferred) return attempt.firstTriedAt + patienceMs;
+  const never = attempt.run > 0 || attempt.startedAt !== undefined || (attempt.state !== 'gated' && attempt.state !== 'queued');
+  if (never || !attempt.receipt) return NEVER;
+  // The receipt speaks by the cluster's clock; what the two differed by was read when this try was planned.
+  const graceMs = attempt.gate.selfDestructs ? TIMING.patienceGraceSeconds * 1000 : 0;
+  return attempt.receipt.submittedAt - (attempt.clusterNow - attempt.plannedAt) + patienceMs + graceMs;
 };
 
 const discarding = (attempt: AttemptView): Concern => (leftOf(attempt).length === 0 ? NEVER : { do: 'discard', n: attempt.n });
 
 /** Also one that a stranger let go: without its mark the guard would refuse it. A hold after its gate is never released by us. */
 const releasing = (view: View, attempt: AttemptView, now: number, over: Because | undefined): Concern => {
-  if (over || attempt.cancel || attempt.deferred || blockingQuestion(view)) return NEVER;
   // Only what is bound (S2).
-  if (!attempt.receipt) return NEVER;
+  if (over || attempt.cancel || !attempt.receipt || blockingQuestion(view)) return NEVER;
   const release: Step = { do: 'release', n: attempt.n };
   if (attempt.releasedAt === undefined) return release;
   // Its exit code proved nothing: while a look still sees the gate closed it is released again (protocols §4.3).
   if (attempt.state !== 'gated' || attempt.leftGate) return NEVER;
   return at(attempt.releasedAt + TIMING.cancelAgainSeconds * 1000, now, () => release);
-};
-
-/** Not before `moment`, about something that began at `since`. */
-const ask = (
-  view: View,
-  kind: 'stuck' | 'foreign_change',
-  n: number,
-  { moment, since }: { readonly moment: number; readonly since: number },
-  now: number,
-  says: string,
-): Concern => at(Math.max(moment, mayAsk(view, kind, n, since)), now, () => ({ do: 'escalate', question: draft(view, kind, n, says) }));
-
-const stuck = (view: View, attempt: AttemptView, now: number): Concern => {
-  const { n, cancel, state, since, pending } = attempt;
-  const after = (began: number, seconds: number, says: string): Concern =>
-    ask(view, 'stuck', n, { moment: began + seconds * 1000, since: began }, now, says);
-  if (cancel) return after(cancel.intendedAt, TIMING.stuckCancellingSeconds, `attempt ${n} has not ended since it was cancelled`);
-  if (state === 'ending') return after(since, TIMING.stuckEndingSeconds, `attempt ${n} is ending and its nodes are not released`);
-  if (pending?.group === 'admitted') return after(since, TIMING.stuckAdmittedSeconds, `attempt ${n} was admitted and does not start`);
-  if (state === 'queued' && (pending?.group === 'held' || pending?.group === 'blocked')) {
-    return after(since, TIMING.stuckHeldSeconds, `attempt ${n} waits for somebody: ${pending.reason}`);
-  }
-  return NEVER;
-};
-
-const FOREIGN = new Set(['held', 'released', 'edited', 'requeued', 'active_after_end']);
-
-const foreign = (view: View, attempt: AttemptView, now: number): Concern => {
-  const finding = attempt.findings.findLast((f) => FOREIGN.has(f.kind));
-  // Of an ended attempt only what came after its end is news; of a live one that we cancel, nothing is.
-  if (!finding || (attempt.state === 'ended' ? finding.kind !== 'active_after_end' : attempt.cancel)) return NEVER;
-  const since = finding.notedAt;
-  const last = view.questions.findLast((q) => q.kind === 'foreign_change' && q.n === attempt.n);
-  // One question per finding: a later look that says the same is no new change.
-  if (last && last.raisedAt >= since && last.closed?.answer !== 'wait') return NEVER;
-  return ask(view, 'foreign_change', attempt.n, { moment: 0, since }, now, `attempt ${attempt.n} was changed by others: ${finding.said}`);
 };
 
 // When nothing of the job is outstanding

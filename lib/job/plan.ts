@@ -105,7 +105,7 @@ const enforcesOf = ({ spec, rendering }: PlanInput): Plan['enforces'] => {
         ? 'none'
         : `the supervisor cancels what lives at ${new Date(spec.deadline).toISOString().replace('.000Z', 'Z')} and asks no rule`,
     patience: rendering?.gate.selfDestructs
-      ? `the scheduler ends an attempt that did not start within ${patience}, the supervisor too`
+      ? `the scheduler ends an attempt that did not start within ${patience}; where it does not look (held, partition down) the supervisor, 10 min later`
       : `the supervisor cancels an attempt that did not start within ${patience}; the cluster does not`,
     stalls:
       stalledAfterSeconds === undefined

@@ -21,6 +21,8 @@ export const TIMING = {
   retrySeconds: 30,
   retryMostSeconds: 900,
   patienceSeconds: 7 * 86_400,
+  /** After the patience, where the scheduler should have ended the attempt and has not. */
+  patienceGraceSeconds: 600,
   vanishSeconds: 300,
   vanishPolls: 3,
   evidenceWaitSeconds: 300,

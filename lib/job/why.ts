@@ -1,7 +1,7 @@
 /**
  * Why: one sentence in every state, the first thing an operator reads: what is going on, by which rule or answer, from where.
  */
-import type { Outcome } from './cause.ts';
+import type { Cause, Outcome } from './cause.ts';
 import type { Because, DecidedBy, Point } from './event.ts';
 import { attemptOfEpoch } from './identity.ts';
 import { usesOf } from './limit.ts';
@@ -17,18 +17,61 @@ export const causeWords = (outcome: Outcome): string => {
   const { cause, detail } = outcome;
   if (cause === 'exited') return `exited with ${detail['code'] ?? 'an unknown code'}`;
   if (cause === 'signalled') return `killed by signal ${detail['signal'] ?? '?'}`;
-  const scope = cause === 'out_of_memory' && typeof detail['scope'] === 'string' ? ` (${detail['scope']})` : '';
-  return `${cause.replaceAll('_', ' ')}${scope}${nodesOf(outcome)}`;
+  return `${cause.replaceAll('_', ' ')}${scopeOf(outcome)}${nodesOf(outcome)}`;
 };
 
-/** What decided: `rule 0 (2 of 3 uses)`, `the answer 'relaunch' to q1`. */
-export const deciderWords = (view: View, by: DecidedBy): string => {
+const scopeOf = ({ cause, detail }: Outcome): string =>
+  cause === 'out_of_memory' && typeof detail['scope'] === 'string' ? ` (${detail['scope']})` : '';
+
+/** The same as what an attempt did or suffered: `was preempted`, `ran out of memory (step)`. */
+const fateWords = (outcome: Outcome): string => {
+  if (outcome.cause === 'signalled') return `was ${causeWords(outcome)}`;
+  const fate = FATES[outcome.cause];
+  return fate === undefined ? causeWords(outcome) : `${fate}${scopeOf(outcome)}${nodesOf(outcome)}`;
+};
+
+/** Causes that are no participle by themselves; of those not here their own words are the fate. */
+const FATES: Partial<Record<Cause, string>> = {
+  preempted: 'was preempted',
+  node_lost: 'lost a node',
+  evicted: 'was evicted',
+  launch_failed: 'failed to launch',
+  boot_failed: 'got a node that did not boot',
+  scheduler_failed: 'was lost by its scheduler',
+  revoked: 'was revoked',
+  never_landed: 'never reached its scheduler',
+  no_capacity: 'found no room in time',
+  gate_expired: 'was not released in time',
+  time_limit: 'reached its time limit',
+  deadline: 'met the deadline',
+  out_of_memory: 'ran out of memory',
+  budget: 'ran out of budget',
+  rejected: 'was rejected',
+  unsatisfiable: 'can never run as asked',
+  dependency_failed: 'waited for what can never be',
+  cancelled_by_dispatch: 'was cancelled by dispatch',
+  cancelled_by_user: 'was cancelled by its user',
+  cancelled_by_admin: 'was cancelled by an administrator',
+  cancelled_by_unknown: 'was cancelled by somebody unknown',
+  contradictory: 'ended and its sources disagree',
+  unrecognised: 'ended with a word nobody knows',
+};
+
+/** What decided: `rule 0 (2 of 3 uses)`, `the answer 'relaunch' to q1`. `decision`: of several, whose uses are told as they were then. */
+export const deciderWords = (view: View, by: DecidedBy, decision?: Decision): string => {
   if (by.kind === 'unmatched') return '`unmatched: relaunch_once`';
   if (by.kind === 'answer') return `the answer '${by.answer}' to ${by.question}`;
   const action = view.spec?.policy.rules[by.rule]?.do;
   const max = action && 'relaunch' in action ? action.relaunch.max : action && 'requeue' in action ? action.requeue.max : undefined;
-  return `rule ${by.rule}${max === undefined ? '' : ` (${usesOf(view, by.rule)} of ${max} uses)`}`;
+  return `rule ${by.rule}${max === undefined ? '' : ` (${usesOf(decision ? asOf(view, decision) : view, by.rule)} of ${max} uses)`}`;
 };
+
+/** What had been decided up to that decision. */
+const asOf = (view: View, decision: Decision): View => ({
+  ...view,
+  attempts: view.attempts.slice(0, decision.n),
+  decisions: view.decisions.slice(0, view.decisions.indexOf(decision) + 1),
+});
 
 export const resumeWords = (resume: Point): string =>
   resume.step < 0 ? 'from the beginning' : `from step ${resume.step}, published by attempt ${attemptOfEpoch(resume.epoch).n}`;
@@ -61,7 +104,7 @@ const restartWords = (view: View, attempt: AttemptView): string => {
   const decision = view.decisions.findLast((d) => d.n === attempt.n - 1 && d.action.kind === 'relaunch');
   const before = view.attempts[attempt.n - 2];
   if (!decision || !before?.outcome) return '';
-  return `attempt ${attempt.n} follows ${before.n}, which was ${causeWords(before.outcome)}: ${deciderWords(view, decision.by)} relaunched it ${resumeWords(attempt.resume)}`;
+  return `attempt ${attempt.n} follows ${before.n}, which ${fateWords(before.outcome)}: ${deciderWords(view, decision.by, decision)} relaunched it ${resumeWords(attempt.resume)}`;
 };
 
 const liveWords = (view: View, attempt: AttemptView): string => {
@@ -80,9 +123,9 @@ const liveWords = (view: View, attempt: AttemptView): string => {
 };
 
 const decisionWords = (view: View, decision: Decision, attempt: AttemptView): string => {
-  const cause = attempt.outcome ? causeWords(attempt.outcome) : 'over';
+  const fate = attempt.outcome ? fateWords(attempt.outcome) : 'is over';
   const does = decision.action.kind === 'relaunch' ? `relaunches it from ${decision.action.from}` : 'puts it back in the queue';
-  return `attempt ${attempt.n} was ${cause}: ${deciderWords(view, decision.by)} ${does}, not before ${new Date(decision.notBefore).toISOString()}`;
+  return `attempt ${attempt.n} ${fate}: ${deciderWords(view, decision.by)} ${does}, not before ${new Date(decision.notBefore).toISOString()}`;
 };
 
 export const why = (view: View): string => `${capital(words(view))}.`;
@@ -90,14 +133,16 @@ export const why = (view: View): string => `${capital(words(view))}.`;
 const words = (view: View): string => {
   const attempt = lastAttempt(view);
   if (view.ended) return endWords(view, attempt);
-  if (view.cancel)
-    return `${view.cancel.principal} asked to cancel; ${attempt && attempt.state !== 'ended' ? liveWords(view, attempt) : 'clearing up'}`;
+  if (view.cancel) {
+    // A name is somebody's own: it does not begin the sentence, where it would be changed.
+    return `cancelling, as ${view.cancel.principal} asked; ${attempt && attempt.state !== 'ended' ? liveWords(view, attempt) : 'clearing up'}`;
+  }
   const question = blockingQuestion(view);
   if (question)
     return `${question.says}; waiting for an answer to ${question.id} (${question.options.join(', ')}) until ${new Date(question.expiresAt).toISOString()}, then ${question.onExpiry}`;
   if (!attempt) return 'accepted; the first attempt is not planned yet';
   if (view.decision) return decisionWords(view, view.decision, attempt);
-  return attempt.outcome ? `attempt ${attempt.n} was ${causeWords(attempt.outcome)}; deciding what follows` : liveWords(view, attempt);
+  return attempt.outcome ? `attempt ${attempt.n} ${fateWords(attempt.outcome)}; deciding what follows` : liveWords(view, attempt);
 };
 
 const endWords = (view: View, attempt: AttemptView | undefined): string => {

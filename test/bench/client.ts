@@ -2,7 +2,7 @@
  * Clients for benchmarks: dispatch's own, with the limits it is deployed with, and a bare one, as the SDK makes it. And a count
  * of what a client was asked, by the name of the request.
  */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { clientLimits } from '../../lib/record/dynamodb-store.ts';
 
 /** dynalite checks that there is a signature, not whose it is. */
@@ -38,3 +38,36 @@ export const countRequests = (client: DynamoDBClient): (() => Requests) => {
     return { reads: sum(false), writes: sum(true), byName: counted };
   };
 };
+
+export interface BytesRead {
+  readonly items: number;
+  readonly bytes: number;
+  /** The largest item. */
+  readonly most: number;
+}
+
+/** What the table counts of the items that queries of an index gave, from now on: the bytes of names and values. */
+export const indexBytesRead = (client: DynamoDBClient): (() => BytesRead) => {
+  let read: BytesRead = { items: 0, bytes: 0, most: 0 };
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const answer = await next(args);
+      if (!('IndexName' in args.input)) return answer;
+      for (const item of (answer.output as { Items?: Record<string, AttributeValue>[] }).Items ?? []) {
+        const bytes = sizeOf(item);
+        read = { items: read.items + 1, bytes: read.bytes + bytes, most: Math.max(read.most, bytes) };
+      }
+      return answer;
+    },
+    { step: 'initialize', name: 'indexBytesRead' },
+  );
+  return () => {
+    const counted = read;
+    read = { items: 0, bytes: 0, most: 0 };
+    return counted;
+  };
+};
+
+/** A number takes about a byte per two digits and one more; the text of it is never less. */
+const sizeOf = (item: Record<string, AttributeValue>): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value.S ?? value.N ?? ''), 0);

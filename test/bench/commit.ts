@@ -17,6 +17,7 @@ import { bareClient, countRequests, dispatchClient } from './client.ts';
 import { commitItem, type WireItem } from './item.ts';
 import { live, START_MS } from './life.ts';
 import { type Measure, speedRatio, tell } from './measure.ts';
+import { TAG } from './quiet-jobs.ts';
 import { startTable } from './table.ts';
 
 const ROUNDS = 7;
@@ -38,7 +39,7 @@ const ports: Ports = {
   supervisors: { start: () => Promise.resolve('exists'), signal: () => Promise.resolve('superseded') },
   clusters: new Map(),
   probeOf: () => Promise.resolve(undefined),
-  tag: '0bch',
+  tag: TAG,
   now: () => START_MS,
   random: Math.random,
   sleep: () => Promise.resolve(),

@@ -12,9 +12,9 @@ import type { HistoryEvent } from '../../lib/local/engine/history.ts';
 import { createSystem } from '../../lib/local/system.ts';
 import { createMemoryStore } from '../../lib/record/memory-store.ts';
 import type { RecordStore } from '../../lib/record/port.ts';
+import { CLUSTER, TAG } from './quiet-jobs.ts';
 
 export const START_MS = Date.UTC(2026, 0, 1);
-const TAG = '0bch';
 const HOUR_MS = 3_600_000;
 
 export interface LifeOptions {
@@ -37,11 +37,11 @@ export const live = async ({ script, timeLimit, pollEverySeconds = 1, mostHours 
   const random = drawn(7);
   const { store, calls } = counting(createMemoryStore());
   const cluster = await openCluster(
-    { id: 'bench', kind: 'memory', shape: 'slurm', readOnly: false, pollEverySeconds, landingBoundSeconds: 90 },
+    { id: CLUSTER, kind: 'memory', shape: 'slurm', readOnly: false, pollEverySeconds, landingBoundSeconds: 90 },
     { tag: TAG, now: clock.now, random },
   );
   const system = createSystem({ store, clusters: [cluster], tag: TAG, clock, random, log: quiet });
-  const story = storySpec({ cluster: 'bench', kind: 'memory', steps: 1 });
+  const story = storySpec({ cluster: CLUSTER, kind: 'memory', steps: 1 });
   const planned = await planJob(system.ports, {
     ...story,
     ...(timeLimit === undefined ? {} : { timeLimit }),

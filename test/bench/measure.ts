@@ -38,19 +38,23 @@ export interface Compared {
   readonly theirs: (turn: number) => Promise<void> | void;
 }
 
-/** How much time theirs takes per time of ours: 1 is as fast, 0.5 is half as fast. The median of the rounds. */
+/**
+ * How much time theirs takes per time of ours: 1 is as fast, 0.5 is half as fast. The median of the rounds, and within a round of
+ * each side's turns, since one pause of the machine is longer than many turns.
+ */
 export const speedRatio = async ({ rounds, turns, warmUp, ours, theirs }: Compared): Promise<number> => {
   const ratios: number[] = [];
   for (let round = 0; round < warmUp + rounds; round++) {
-    let [our, their] = [0, 0];
+    const our: number[] = [];
+    const their: number[] = [];
     for (let i = 0; i < turns; i++) {
       const turn = round * turns + i;
       // Who goes first changes, so that what follows a pause or a collection hits both alike.
-      if (i % 2 === 0) our += await timed(ours, turn);
-      their += await timed(theirs, turn);
-      if (i % 2 === 1) our += await timed(ours, turn);
+      if (i % 2 === 0) our.push(await timed(ours, turn));
+      their.push(await timed(theirs, turn));
+      if (i % 2 === 1) our.push(await timed(ours, turn));
     }
-    if (round >= warmUp) ratios.push(their / our);
+    if (round >= warmUp) ratios.push(median(their) / median(our));
   }
   return median(ratios);
 };

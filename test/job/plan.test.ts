@@ -52,7 +52,8 @@ describe('a plan of the example', () => {
       timeLimit: 'the scheduler, by --time',
       oneTaskFails: 'srun --kill-on-bad-exit',
       deadline: 'the supervisor cancels what lives at 2030-03-01T00:00:00Z and asks no rule',
-      patience: 'the scheduler ends an attempt that did not start within 7d, the supervisor too',
+      patience:
+        'the scheduler ends an attempt that did not start within 7d; where it does not look (held, partition down) the supervisor, 10 min later',
       stalls: 'the supervisor cancels a run that published nothing and wrote nothing for 45m',
       cancellation: 'the supervisor asks the scheduler, repeats it, and waits until the end is seen',
     });
@@ -265,7 +266,7 @@ describe('planText: a plan for people', () => {
       'gate            begin: begin time after its deadline',
       'time limit      the scheduler, by --time',
       'deadline        the supervisor cancels what lives at 2030-03-01T00:00:00Z and asks no rule',
-      'patience        the scheduler ends an attempt that did not start within 7d, the supervisor too',
+      'patience        the scheduler ends an attempt that did not start within 7d; where it does not look (held, partition down) the supervisor, 10 min later',
       'stalls          nobody: policy.limits.stalledAfter is not set',
       'cancel          the supervisor asks the scheduler, repeats it, and waits until the end is seen',
       'one task fails  srun --kill-on-bad-exit',

@@ -113,7 +113,8 @@ export const drawLoss = (random: Random) => ({
   ...(random.chance(0.5) ? { survivesSeconds: random.between(10, 900) } : {}),
 });
 
-const drawRun = (random: Random) => {
+/** A requeued run has no patience, so one that never starts would wait for ever, as it should (contract §4). */
+const drawRun = (random: Random, run: number) => {
   const runsSeconds = random.between(1, random.chance(0.2) ? 1500 : 240);
   const publishes = random.chance(0.5)
     ? Array.from({ length: random.between(1, 3) }, (_, i) => ({ atSeconds: Math.floor((runsSeconds * (i + 1)) / 4), step: (i + 1) * 10 }))
@@ -127,7 +128,7 @@ const drawRun = (random: Random) => {
       }
     : {};
   return {
-    queueSeconds: random.chance(0.03) ? 'never' : random.chance(0.5) ? 0 : random.between(1, 200),
+    queueSeconds: run === 0 && random.chance(0.03) ? 'never' : random.chance(0.5) ? 0 : random.between(1, 200),
     ...pending,
     startsSeconds: random.chance(0.3) ? random.between(1, 30) : 0,
     program: {
@@ -149,7 +150,7 @@ const drawAttempt = (random: Random) => {
           : { notNow: { reason: 'busy', retryAfterSeconds: random.between(1, 120) } },
       ]
     : [];
-  return [...tries, ...Array.from({ length: random.between(1, 3) }, () => drawRun(random))];
+  return [...tries, ...Array.from({ length: random.between(1, 3) }, (_, run) => drawRun(random, run))];
 };
 
 export const drawSpec = (random: Random, name: string, cluster: string, shape: Shape, nowMs: number): Spec => ({

@@ -56,7 +56,7 @@ const strangers = (world: Elements): void => {
   if (kernel.meets('foreign_edit')) foreign.edit(id, { timeLimitSeconds: random.between(60, 2000) });
   // On Kubernetes there is no guard: what a stranger lets go runs, and nobody can prevent it.
   if (slurm && kernel.meets('foreign_release')) foreign.release(id);
-  if (slurm && kernel.meets('foreign_requeue')) foreign.requeue(id);
+  if (slurm && !object.refused && kernel.meets('foreign_requeue')) foreign.requeue(id);
   if (slurm && object.submission && kernel.meets('second_object')) {
     const copy = foreign.submit({ name: object.name, login: object.login, copyOf: id });
     if (copy !== undefined) {

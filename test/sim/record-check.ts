@@ -2,7 +2,7 @@
  * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
  */
 
-import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
+import { type ClusterObject, isKnown, type State } from '../../lib/cluster/memory/state.ts';
 import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
 import { ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
@@ -14,6 +14,8 @@ export interface Judged {
   readonly cluster: State;
   /** Every cause that an object ever ended by, by identity and id. */
   readonly causes: ReadonlyMap<ClusterObject, ReadonlySet<string>>;
+  /** Ids of objects that strangers made under our identity. */
+  readonly copies: ReadonlySet<string>;
 }
 
 export const objectOf = (cluster: State, receipt: Receipt): ClusterObject | undefined =>
@@ -57,7 +59,14 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
     case 'attempt_never_landed':
     case 'attempt_refused': {
       const identity = before.attempts[event.n - 1]?.identity;
-      const there = judged.cluster.objects.find((object) => object.name === identity && !object.refused);
+      // What every source forgot before anybody looked is as good as never landed, as long as it never began.
+      const there = judged.cluster.objects.find(
+        (object) =>
+          object.name === identity &&
+          !object.refused &&
+          !judged.copies.has(object.id) &&
+          (object.everRan || isKnown(judged.cluster, object)),
+      );
       holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
       return;
     }
@@ -121,10 +130,20 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   const says = (): string =>
     `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
   if (cause === 'vanished') holds(object.vanished || object.forgotten || object.state === 'ended', 'S8', says);
-  else holds(causes.has(cause) || (attempt.cancel && causes.size > 0 && ATTRIBUTED.has(cause)), 'S8', says);
-  const began = judged.cluster.executions.some((one) => one.schedulerId === object.id && one.n === event.n);
+  else holds(causes.has(cause) || (causes.size > 0 && isAttributed(attempt, cause, causes)), 'S8', says);
+  // What began after the look that taught it, a stale one perhaps, is another run.
+  const lookedMs = (event.look?.clusterStartedAt ?? Number.POSITIVE_INFINITY) - judged.cluster.clockOffsetMs - CLOCK_JUMPS_MS;
+  const began = judged.cluster.executions.some((one) => one.schedulerId === object.id && one.n === event.n && one.startedAtMs < lookedMs);
   holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
 };
+
+/** How far the cluster's clock was moved at most, all jumps together. */
+const CLOCK_JUMPS_MS = 120_000;
+
+const isAttributed = (attempt: AttemptView, cause: string, causes: ReadonlySet<string>): boolean =>
+  attempt.cancel
+    ? ATTRIBUTED.has(cause) || cause === attempt.lastRunCause
+    : causes.has('no_capacity') && (cause === 'budget' || cause === 'gate_expired');
 
 /** What an end after our own cancel may be called (contract §3). */
 const ATTRIBUTED = new Set([

@@ -6,6 +6,7 @@ import { summaryOf } from '../../lib/app/summary.ts';
 import { mustWake } from '../../lib/app/wake.ts';
 import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
+import { TIMING } from '../../lib/job/timing.ts';
 import { blockingQuestion, openQuestions, type View } from '../../lib/job/view.ts';
 import type { MemoryStore } from '../../lib/record/memory-store.ts';
 import type { Broken } from './verdict.ts';
@@ -29,10 +30,14 @@ export const underWay = (world: Resting, view: View): string | undefined => {
   if (step.do !== 'await') return `${step.do} is next`;
   if (blockingQuestion(view)) return undefined;
   if (openQuestions(view).length > 0) return undefined;
-  const last = view.questions.at(-1)?.closed;
-  if (last?.answer === 'wait' && step.until > now) return undefined;
+  // A person said so, or nobody answered: the next episode comes after another 72 h.
+  if (view.questions.some((one) => one.closed?.answer === 'wait' && one.closed.at + TIMING.questionSeconds * 1000 === step.until))
+    return undefined;
   return `awaits ${new Date(step.until).toISOString()}`;
 };
+
+/** Reconcile's grace and its next round. */
+const MISSED_MS = 600_000;
 
 /** L1, L3: every job as it should be at rest. Throws what is broken. */
 export const judgeRest = (world: Resting): void => {
@@ -61,7 +66,9 @@ const judgeHead = (world: Resting, view: View): void => {
     if (world.now >= wake.until) continue;
     holds(!mustWake(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
   }
-  holds(view.ended || world.supervised(view.job), 'L3', () => `nobody supervises ${view.job}`);
+  // One that died while it waited is missed when what it was promised has passed, and not before.
+  const promised = [...held.slots.values()].some(({ wake }) => wake !== undefined && wake.until + MISSED_MS > world.now);
+  holds(view.ended || promised || world.supervised(view.job), 'L3', () => `nobody supervises ${view.job}`);
 };
 
 /** L2, S7: alive objects of our tag that no record explains, or of an ended job. Strangers' programs outside dispatch are not ours. */

@@ -87,6 +87,9 @@ export const runWorld = async (options: WorldOptions): Promise<Ran> => {
 interface Tracked {
   view?: View;
   endedAt?: number;
+  /** Of the last commit judged: what was appended stays as it was. */
+  commitId?: string;
+  headVersion?: number;
 }
 
 class SimulatedWorld {
@@ -115,6 +118,8 @@ class SimulatedWorld {
   #plan: ((spec: Spec) => Plan) | undefined;
   #broken: Broken | undefined;
   #brokenAt = 0;
+  /** Reconciles of every job under way. */
+  #restarts = 0;
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -127,7 +132,7 @@ class SimulatedWorld {
     this.#tag = newTag(random.next);
     this.#store = createMemoryStore({ pageItems: random.pick([1, 1000]) });
     const { mutant } = options;
-    const base: RecordStore = mutant?.store ? mutant.store(this.#store) : this.#store;
+    const base: RecordStore = this.#watched(mutant?.store ? mutant.store(this.#store) : this.#store);
     this.#line = lineTo(this.#kernel, base);
     const adapter = memoryAdapter(this.#cluster, { tag: this.#tag, cluster: CLUSTER });
     this.#adapter = mutant?.adapter ? mutant.adapter(adapter, this.#cluster) : adapter;
@@ -274,6 +279,23 @@ class SimulatedWorld {
     return this.#options.mutant?.ports ? this.#options.mutant.ports(ports) : ports;
   }
 
+  /** P2.8: nobody who waits for an answer that may still come is replaced. */
+  #watched(store: RecordStore): RecordStore {
+    return {
+      ...store,
+      raiseGeneration: async (job, from, at) => {
+        const waits = [...(this.#store.dump().jobs.get(job)?.slots.values() ?? [])].some(
+          ({ wake }) => wake?.state === 'parked' && wake.until > at,
+        );
+        const raised = await store.raiseGeneration(job, from, at);
+        const status = this.#engine.listExecutions({ status: 'RUNNING', maxResults: 1000 }).some(({ name }) => name === `${job}-${from}`);
+        if (this.#kernel.calm && this.#restarts === 0 && raised === 'raised' && waits && status)
+          this.#breaks(new Broken('L3', `generation ${from} of ${job} waits as it was promised, and was replaced`));
+        return raised;
+      },
+    };
+  }
+
   /** S3: only the committer of that try sends, and once. */
   #judgeSend(
     process: Process,
@@ -286,6 +308,8 @@ class SimulatedWorld {
     );
     const where = `${process.name}#${process.id} sends ${identity} under the bound ${clusterBoundAt}`;
     holds(planned, 'S3', () => `${where}, which no commit holds`);
+    // Kubernetes creates a name once: the same create may be repeated by whomever (protocols §3.5).
+    if (this.#shape === 'kubernetes') return;
     holds(this.#authors.get(planned.commitId) === process.id, 'S3', () => `${where}, which another committed`);
     holds(!this.#sent.has(planned.commitId), 'S3', () => `${where} a second time`);
     this.#sent.add(planned.commitId);
@@ -323,9 +347,13 @@ class SimulatedWorld {
   }
 
   #reconcile(everyJob: boolean): void {
+    if (everyJob) this.#restarts += 1;
     this.#kernel
       .spawn('reconcile', this.#climate.limits ? POLL_MS : undefined, (process) => reconcile(this.#portsFor(process), { everyJob }))
-      .catch((error: unknown) => this.#failed('reconcile', error));
+      .catch((error: unknown) => this.#failed('reconcile', error))
+      .finally(() => {
+        if (everyJob) this.#restarts -= 1;
+      });
   }
 
   #failed(name: string, error: unknown): void {
@@ -359,9 +387,13 @@ class SimulatedWorld {
   }
 
   #judge(): void {
-    for (const [job, { commits }] of this.#store.dump().jobs) {
+    for (const [job, { commits, head }] of this.#store.dump().jobs) {
       const tracked = this.#jobs.get(job) ?? {};
       this.#jobs.set(job, tracked);
+      const { view, commitId, headVersion = 0 } = tracked;
+      holds(!view || commits[view.version - 1]?.commitId === commitId, 'S10', () => `version ${view?.version} of ${job} was written twice`);
+      holds(!head || head.version >= headVersion, 'S10', () => `the head of ${job} went back from ${headVersion} to ${head?.version}`);
+      if (head) tracked.headVersion = head.version;
       while ((tracked.view?.version ?? 0) < commits.length) this.#judgeNext(tracked, job, (tracked.view?.version ?? 0) + 1);
     }
     this.#check.check();
@@ -371,8 +403,9 @@ class SimulatedWorld {
     const commit = this.#store.dump().jobs.get(job)!.commits[version - 1];
     holds(commit, 'S10', () => `the log of ${job} has no version ${version}`);
     this.#kernel.note(() => `  ${job} ${version} ${commit.actor}: ${JSON.stringify(commit.events)}`);
-    const judged = { cluster: this.#cluster.state, causes: this.#check.causes };
+    const judged = { cluster: this.#cluster.state, causes: this.#check.causes, copies: this.#copies };
     tracked.view = judgeCommit(judged, tracked.view, commit, this.#kernel.nowMs);
+    tracked.commitId = commit.commitId;
     if (tracked.view.ended) tracked.endedAt ??= this.#kernel.nowMs;
     this.#reach(`step ${nextStep(tracked.view, this.#kernel.nowMs).do}`);
     for (const event of commit.events) {
@@ -397,20 +430,23 @@ class SimulatedWorld {
     const lastStep = kernel.step + REST_STEPS;
     // Sweeps and reconcile come round first, or rest would be judged before they could repair anything.
     await this.#go(() => kernel.nowMs < calmAt + RECONCILE_MS + 60_000);
-    let nextLook = kernel.nowMs;
+    const until = calmAt + REST_MS;
+    const inTime = (): boolean => kernel.nowMs < until && kernel.step < lastStep;
     let rested = false;
-    await this.#go(() => {
-      if (kernel.nowMs >= nextLook && kernel.live.size === 0) {
-        rested = isAtRest(this.#resting());
-        nextLook = kernel.nowMs + 20_000;
-      }
-      return !rested && kernel.nowMs < calmAt + REST_MS && kernel.step < lastStep;
-    });
-    if (this.#stopped()) return;
-    // Once more round, so that what came to rest last is swept too.
-    if (rested) {
-      const until = kernel.nowMs + RECONCILE_MS + 60_000;
-      await this.#go(() => kernel.nowMs < until || kernel.live.size > 0);
+    let looked = 0;
+    const looks = (): boolean => {
+      if (kernel.nowMs < looked + 20_000 || kernel.live.size > 0) return rested;
+      looked = kernel.nowMs;
+      rested = isAtRest(this.#resting());
+      return rested;
+    };
+    while (!this.#stopped() && inTime()) {
+      await this.#go(() => inTime() && !looks());
+      // Once more round, so that what came to rest last is swept too; a question that expired meanwhile begins it all anew.
+      const round = kernel.nowMs + RECONCILE_MS + 60_000;
+      await this.#go(() => inTime() && (kernel.nowMs < round || kernel.live.size > 0));
+      looked = 0;
+      if (looks()) break;
     }
     if (this.#stopped()) return;
     judgeRest(this.#resting());

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Demo, startTable, type Table } from './dispatch.ts';
-import { configurationFor, marksOf, nodesOf, preempt, publicationsOf, rootFor, until } from './rig.ts';
+import { configurationFor, holdSbatch, marksOf, nodesOf, preempt, publicationsOf, rootFor, until } from './rig.ts';
 
 let table: Table;
 beforeAll(async () => {
@@ -57,22 +57,40 @@ describe('the recovery story', () => {
     const root = rootFor('killed');
     const config = configurationFor('killed', root);
     const environment = { ...table.environment, DISPATCH_TAG: tag };
-    // Each line appears right after its commit: the process dies between that commit and what follows it.
-    const moments = ['attempt 1 planned', 'attempt 1 is on the cluster', 'attempt 1 released', 'attempt 1 running', 'rule 0'];
-    let job = '';
-    for (const moment of moments) {
-      const demo = new Demo(argsFor(config, 'killed'), environment);
-      job = await demo.job();
-      if (moment === 'rule 0') await preemptOncePublished(root, tag, job, 1);
-      await demo.says(moment, 150);
+    const start = (): Demo => new Demo(argsFor(config, 'killed'), environment);
+    const killAfter = async (demo: Demo, ready: () => Promise<unknown>): Promise<string> => {
+      const job = await demo.job();
+      await ready();
       demo.kill();
       await demo.ended;
+      return job;
+    };
+    // 1: with sbatch on its way. It goes on without its sender, and the next process must find what came of it.
+    const hold = holdSbatch();
+    let job = '';
+    try {
+      job = await killAfter(start(), () => until('sbatch is reached', 30, () => hold.reached() || undefined));
+      hold.letGo();
+      // 2 to 4: each line appears right after its commit, so the process dies between that commit and what follows it.
+      for (const moment of ['is on the cluster', 'released', 'running']) {
+        const demo = start();
+        await killAfter(demo, () => demo.says(moment, 200));
+      }
+    } finally {
+      hold.remove();
     }
+    // 5: preempted, decided, and dead before the next attempt is planned.
+    const fifth = start();
+    await fifth.job();
+    const first = Number((await fifth.says('running', 60)).match(/attempt (\d+) running/)?.[1]);
+    await preemptOncePublished(root, tag, job, first);
+    await killAfter(fifth, () => fifth.says('preempted', 60));
     const last = new Demo(argsFor(config, 'killed', '--json'), environment);
     expect(await last.ended, last.errors).toBe(0);
     const told = JSON.parse(last.lines.join('\n'));
     expect(told.job.state).toBe('succeeded');
-    expect(told.job.attempts.map((a: { outcome: string }) => a.outcome)).toEqual(['preempted', 'completed']);
-    expect(marksOf(root, job).map((mark) => mark.split('/')[0])).toEqual(['1-0', '2-0']);
+    const ran = told.job.attempts.filter((a: { outcome: string }) => a.outcome !== 'never landed');
+    expect(ran.map((a: { outcome: string }) => a.outcome)).toEqual(['preempted', 'completed']);
+    expect(marksOf(root, job).map((mark) => mark.split('/')[0])).toEqual(ran.map((a: { n: number }) => `${a.n}-0`));
   });
 });

@@ -7,7 +7,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 60_000,
     fileParallelism: false,
-    maxConcurrency: 12,
+    maxConcurrency: 8,
     pool: 'forks',
   },
 });

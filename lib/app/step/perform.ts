@@ -1,8 +1,8 @@
 /** Perform: which step is carried out by which file. Deciding steps commit what the view already implies. */
 import { never } from '../../job/assertion.ts';
 import { expire } from '../../job/command.ts';
-import type { Step } from '../../job/next-step.ts';
 import { raise } from '../../job/question.ts';
+import type { Step } from '../../job/step.ts';
 import type { View } from '../../job/view.ts';
 import type { Ports } from '../ports.ts';
 import { cancel } from './cancel.ts';

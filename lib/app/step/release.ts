@@ -6,7 +6,8 @@
  */
 import type { FoundObject, Session } from '../../cluster/port.ts';
 import { never } from '../../job/assertion.ts';
-import { nextStep, type Step } from '../../job/next-step.ts';
+import { nextStep } from '../../job/next-step.ts';
+import type { Step } from '../../job/step.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
 import { refresh } from '../load.ts';
@@ -67,7 +68,7 @@ const someRunMayLive = (view: View, attempt: AttemptView, now: number): boolean 
     (a) =>
       a.n < attempt.n &&
       a.processes === 'unknown' &&
-      now < (a.startedAt ?? a.plannedAt) + (a.resources.timeLimitSeconds + TIMING.goneAfterLimitSeconds) * 1000,
+      now < (a.startedAt ?? a.endedAt ?? a.plannedAt) + (a.resources.timeLimitSeconds + TIMING.goneAfterLimitSeconds) * 1000,
   );
 
 /** Exit codes prove nothing; this only says that it was asked for. The next look says what came of it. */
@@ -77,7 +78,7 @@ const released = (ports: Ports, view: View, n: number) =>
 const recordOthers = async (ports: Ports, view: View, attempt: AttemptView, others: readonly FoundObject[]): Promise<Performed> => {
   const now = await refresh(ports.store, view);
   if (now.version !== view.version) return { kind: 'committed', view: now };
-  const known = new Set(attempt.duplicates.map((d) => d.receipt.schedulerId));
+  const known = new Set(attempt.duplicates.filter((d) => !d.discarded).map((d) => d.receipt.schedulerId));
   const committed = await commitIfNext(ports, now, { do: 'release', n: attempt.n }, () =>
     others
       .filter((object) => !known.has(object.receipt.schedulerId))

@@ -10,6 +10,7 @@ import { type AttemptView, attemptOf, isUnsettled, type View } from '../../job/v
 import type { Ports } from '../ports.ts';
 import { readWatch, writeWatch } from '../watch.ts';
 import { bindFound } from './bind.ts';
+import { record, submissionOf, withScript } from './submit.ts';
 import { commitFact, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
 
 export const settle = async (ports: Ports, view: View, n: number): Promise<Performed> => {
@@ -19,7 +20,22 @@ export const settle = async (ports: Ports, view: View, n: number): Promise<Perfo
   if (found.kind === 'unreachable') return nothing(view, found.says, 'settle');
   if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, view, n, found);
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered', 'settle');
-  return believeAbsent(ports, view, attempt, found);
+  return attempt.gate.mechanism === 'suspend' ? createAgain(ports, view, attempt) : believeAbsent(ports, view, attempt, found);
+};
+
+/**
+ * Kubernetes: a create has no bound, so no absence is ever final; but its name is created once and comes up suspended, so the same
+ * create is repeated, by whomever, until it answers (protocols §3.5). Nothing is ever "never landed" there.
+ */
+const createAgain = async (ports: Ports, view: View, attempt: AttemptView): Promise<Performed> => {
+  const probe = await ports.probeOf(attempt.cluster, attempt.login);
+  if (!probe || !view.spec) return nothing(view, `cluster ${attempt.cluster} was never probed`, 'settle');
+  const spec = await withScript(ports, view.job, view.spec);
+  const submission = submissionOf(view, attempt, spec, probe);
+  const answer = await withSession(ports, attempt.cluster, attempt.login, (session) => session.submit(submission));
+  if (isUnreachable(answer)) return nothing(view, answer.unreachable, 'settle');
+  if (answer.kind === 'accepted' || answer.kind === 'refused') return done(await record(ports, view, attempt, answer));
+  return nothing(view, answer.kind === 'not_now' ? answer.reason : answer.answer, 'settle');
 };
 
 /** When absence may count at all: both clocks past the settle time. */

@@ -3,7 +3,7 @@
  * Guards S3 and promise 5: nothing is sent that `attempt_planned` did not name, under a bound that this very commit holds, by
  * anyone but its committer; and what the answer leaves open is settled before anything else may begin.
  */
-import type { Session, SubmitAnswer } from '../../cluster/port.ts';
+import type { Session, Submission, SubmitAnswer } from '../../cluster/port.ts';
 import type { Probe } from '../../job/capability.ts';
 import type { Event, EventOf, Point } from '../../job/event.ts';
 import { NOTHING } from '../../job/event.ts';
@@ -52,23 +52,26 @@ const planAndSend = async (ports: Ports, view: View, n: number, spec: Spec, prob
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return done(await defer(ports, planned.view, attempt, `look-up before sending: ${found.says}`));
   if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, planned.view, n, found);
-  const answer = await session.submit({
-    job: view.job,
-    n,
-    identity: attempt.identity,
-    spec,
-    probe,
-    gate: attempt.gate,
-    requeue: options.requeue,
-    resume: attempt.resume,
-    resources: attempt.resources,
-    excludeNodes: attempt.excludeNodes,
-    patienceSeconds: spec.patienceSeconds,
-    clusterNow: attempt.clusterNow,
-    clusterBoundAt: attempt.clusterBoundAt,
-  });
+  const answer = await session.submit(submissionOf(planned.view, attempt, spec, probe));
   return done(await record(ports, planned.view, attempt, answer));
 };
+
+/** One attempt as it is sent: everything in it but the probe was committed by `attempt_planned`. */
+export const submissionOf = (view: View, attempt: AttemptView, spec: Spec, probe: Probe): Submission => ({
+  job: view.job,
+  n: attempt.n,
+  identity: attempt.identity,
+  spec,
+  probe,
+  gate: attempt.gate,
+  requeue: requeueOf(spec.policy),
+  resume: attempt.resume,
+  resources: attempt.resources,
+  excludeNodes: attempt.excludeNodes,
+  patienceSeconds: spec.patienceSeconds,
+  clusterNow: attempt.clusterNow,
+  clusterBoundAt: attempt.clusterBoundAt,
+});
 
 type Planning = Pick<EventOf<'attempt_planned'>, 'resume' | 'clusterNow' | 'gate' | 'requeueable'>;
 
@@ -115,7 +118,8 @@ const defer = (ports: Ports, view: View, attempt: AttemptView, reason: string, s
     return [{ type: 'attempt_submission_deferred', n: attempt.n, reason: reason.slice(0, 1024), notBefore: ports.now() + seconds * 1000 }];
   });
 
-const record = (ports: Ports, view: View, attempt: AttemptView, answer: SubmitAnswer) => {
+/** What an answer teaches, offered to whatever the record says by now. */
+export const record = (ports: Ports, view: View, attempt: AttemptView, answer: SubmitAnswer) => {
   if (answer.kind === 'not_now') return defer(ports, view, attempt, answer.reason, answer.retryAfterSeconds);
   if (answer.kind === 'uncertain' && answer.sent === 'no') return defer(ports, view, attempt, `nothing was sent: ${answer.answer}`);
   return commitFact(ports, view, (newest) => answered(attemptOf(newest, attempt.n), attempt, answer));

@@ -2,10 +2,12 @@
  * Work: what performing one step needs, and what it says back. Each step is intention committed, effect, result committed
  * (protocols §1.3); a step that could not be tried, or proved nothing, commits nothing and is tried again later (§2.1).
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ClusterFailure } from '../../cluster/failure.ts';
 import type { Session } from '../../cluster/port.ts';
 import type { Event } from '../../job/event.ts';
-import { nextStep, type Step } from '../../job/next-step.ts';
+import { nextStep } from '../../job/next-step.ts';
+import type { Step } from '../../job/step.ts';
 import type { View } from '../../job/view.ts';
 import { type Committed, commit, SUPERVISOR } from '../commit.ts';
 import type { Ports } from '../ports.ts';
@@ -27,7 +29,8 @@ export const commitIfNext = (
 ): Promise<Committed> =>
   commit(ports, view, SUPERVISOR, (newest, now) => (isSame(nextStep(newest, now), step) ? events(newest, now) : undefined));
 
-const isSame = (a: Step, b: Step): boolean => a.do === b.do && ('n' in a && 'n' in b ? a.n === b.n : true);
+/** In every part: a verdict on a replaced outcome, or the end of a job for another reason, is another step. */
+const isSame = (a: Step, b: Step): boolean => isDeepStrictEqual(a, b);
 
 /** A fact is offered to whatever view there is; `still` keeps what is already recorded from being recorded twice. */
 export const commitFact = (ports: Ports, view: View, still: (view: View) => readonly Event[]): Promise<Committed> =>
@@ -44,17 +47,16 @@ export const withSession = async <T>(
 ): Promise<T | { readonly unreachable: string }> => {
   const configuration = ports.clusters.get(cluster);
   if (!configuration) return { unreachable: `the configuration no longer names cluster ${cluster}` };
-  let session: Session;
   try {
-    session = await configuration.adapter.connect(login);
+    const session = await configuration.adapter.connect(login);
+    try {
+      return await use(session);
+    } finally {
+      await session.close();
+    }
   } catch (error) {
     if (error instanceof ClusterFailure) return { unreachable: `${error.code}: ${error.message}` };
     throw error;
-  }
-  try {
-    return await use(session);
-  } finally {
-    await session.close();
   }
 };
 

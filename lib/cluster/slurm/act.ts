@@ -49,7 +49,8 @@ const wordsOf = (act: Act, id: string, gate: Gate | undefined): readonly string[
     case 'cancel':
       return [`scancel ${id}`];
     case 'requeue':
-      // Allowed for this one time only: afterwards the scheduler shall not requeue by itself.
+      // Allowed for this one time only: afterwards the scheduler shall not requeue by itself. The first fails for an ended job,
+      // which its wrapper allowed already where it could.
       return [`scontrol update JobId=${id} Requeue=1`, `scontrol requeue ${id}`, `scontrol update JobId=${id} Requeue=0`];
   }
 };

@@ -15,8 +15,12 @@ type Judged = readonly [support: Support, evidence: string];
 export const capabilitiesOf = (answers: Answers, probedAt: number): Capabilities => {
   const config = parseConfig(answers.get('config')?.stdout ?? '');
   const judged = judge(answers, config);
+  // Without these two nothing below was really asked; a `no` would be a guess.
+  const missing = (['tools', 'root'] as const).find((name) => !answers.has(name));
+  const of = (name: CapabilityName): Judged =>
+    missing ? ['unknown', `the preflight ended early: ${errorOf(answers, missing)}`] : judged[name];
   return Object.fromEntries(
-    CAPABILITY_NAMES.map((name) => [name, { support: judged[name][0], evidence: judged[name][1].slice(0, 1024), probedAt }]),
+    CAPABILITY_NAMES.map((name) => [name, { support: of(name)[0], evidence: of(name)[1].slice(0, 1024), probedAt }]),
   ) as Record<CapabilityName, Capability>;
 };
 
@@ -38,9 +42,11 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
   return {
     gate: mechanism
       ? ['yes', `SLURM_VERSION ${said('SLURM_VERSION')}: ${GATE_SAYS[mechanism]}`]
-      : ['no', `SLURM_VERSION ${said('SLURM_VERSION')}: no recipe was ever proved there`],
+      : config.size === 0
+        ? ['unknown', errorOf(answers, 'config')]
+        : ['no', `SLURM_VERSION ${said('SLURM_VERSION')}: no recipe was ever proved there`],
     gate_self_destructs: mechanism
-      ? ['yes', `a deadline ends an unreleased job; one that may be requeued is held without a deadline instead`]
+      ? ['yes', 'a deadline ends an unreleased job; one that may be requeued is held without a deadline instead']
       : ['no', 'no gate'],
     landing_bound: has('timeout', 'sha256sum')
       ? ['yes', 'the submission reads the cluster’s clock, and `timeout` ends the submitter at the bound']
@@ -56,13 +62,7 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
       said('ProctrackType') === 'proctrack/pgid'
         ? ['partly', 'ProctrackType proctrack/pgid: processes that leave their group are not ended']
         : scontrol,
-    requeue_in_place:
-      scontrol[0] === 'yes'
-        ? [
-            'yes',
-            `scontrol update Requeue=1 and scontrol requeue by the owner; JobRequeue ${said('JobRequeue')}, MaxBatchRequeue ${config.get('MaxBatchRequeue') ?? 'default'}`,
-          ]
-        : scontrol,
+    requeue_in_place: requeueInPlace(scontrol, said),
     dry_run: isOk(answers, 'dry') ? ['yes', lastLine(answers.get('dry')?.stderr)] : ['unknown', errorOf(answers, 'dry')],
     time_limit: [
       'yes',
@@ -144,3 +144,12 @@ const submitAllowed = (answers: Answers, hasSbatch: boolean, root: boolean): Jud
   // The dry run asks for the default partition and account; a job may well name others.
   return ['unknown', errorOf(answers, 'dry')];
 };
+
+/** By the scheduler: fully. By the supervisor: an ended job can be put back only if it was allowed while it ran (seen live). */
+const requeueInPlace = (scontrol: Judged, said: (key: string) => string): Judged =>
+  scontrol[0] === 'yes'
+    ? [
+        'partly',
+        `by the scheduler with --requeue (JobRequeue ${said('JobRequeue')}); by the supervisor a running job, or one whose program ended by itself`,
+      ]
+    : scontrol;

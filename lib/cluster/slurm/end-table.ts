@@ -72,8 +72,10 @@ const completed = (end: End): Finding => {
 
 const cancelled = (end: End): Finding => {
   const result = end.files?.result;
-  // The program had ended by itself before anybody told it to: its own word stands (contract §3).
-  if (result && !result.told && !result.stopped) return { ...byCode(result.exit, result.signal, end), confidence: 'likely' };
+  // The program had ended by itself before anybody told it to: its own word stands (contract §3). One that died by a signal may
+  // have got it from the cancel, a moment before the wrapper did.
+  if (result && !result.told && !result.stopped && !result.signal)
+    return { ...byCode(result.exit, result.signal, end), confidence: 'likely' };
   const ran = neverStarted(end) ? ranBefore(end) : ranOf(end);
   if (end.controller?.reason === 'DependencyNeverSatisfied')
     return { cause: 'dependency_failed', detail: { reason: end.controller.reason }, ran: 'no' };
@@ -154,7 +156,10 @@ const stopped = (by: 'time_limit' | 'fenced'): Finding =>
     ? { cause: 'time_limit', detail: { clock: 'wrapper' } }
     : { cause: 'cancelled_by_dispatch', detail: { reason: 'fenced: a later mark or a stop mark exists' } };
 
-const byCode = (code: number, signal: number | undefined, end: End): Finding => {
+const byCode = (exitCode: number, exitSignal: number | undefined, end: End): Finding => {
+  // Of several tasks, srun's own code is that of the ones it killed; the first to end is the cause (contract §3).
+  const first = exitCode > 128 || exitSignal ? end.signs.firstTask : undefined;
+  const { code, signal } = first ? { code: 0, signal: undefined, ...first } : { code: exitCode, signal: exitSignal };
   if (signal)
     return { cause: 'signalled', detail: { signal, ...(code > 0 ? { code } : {}), ...(signal === 9 ? { maybe_oom: true } : {}) } };
   if (code === 0) return { cause: 'completed' };

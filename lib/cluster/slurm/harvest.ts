@@ -22,7 +22,8 @@ import { quote } from './transport/quote.ts';
 export const MOST_WANTED = 50;
 const MOST_MARKERS = 20_000;
 
-const FUNCTIONS = `publications() {
+const FUNCTIONS = `first() { tail -c 65536 "$1" | grep -m 1 '^srun: error: .* tasks* [0-9,-]*: '; }
+publications() {
   names=$(ls -1 "$1/pub") || return 1
   printf '%s\\n' "$names" | grep "^$2" | head -n ${MOST_MARKERS}
   return 0
@@ -35,7 +36,7 @@ files() {
   for f in "$2/bases/$3"-*; do [ ! -f "$f" ] || ask "$1 base \${f##*/}" head -c 1024 "$f"; done
   ask "$1 log" tail -c 4096 "$2/output/$3.log"
   e=$(ls -1t "$2/output/" 2> /dev/null | grep "^$3-[0-9]*\\.err$" | head -n 1)
-  [ -z "$e" ] || ask "$1 err" tail -c 4096 "$2/output/$e"
+  [ -z "$e" ] || { ask "$1 first" first "$2/output/$e"; ask "$1 err" tail -c 4096 "$2/output/$e"; }
 }
 `;
 
@@ -128,7 +129,8 @@ const filesOf = (answers: Answers, key: string, target: Target): Files => {
       const [result, refused] = [results.get(run), refusals.get(run)];
       return { claimed: claims.has(run), ...(result ? { result } : {}), ...(refused ? { refused } : {}) };
     },
-    stderr: [answers.get(`${key} log`), answers.get(`${key} err`)]
+    stderr: ['first', 'log', 'err']
+      .map((kind) => answers.get(`${key} ${kind}`))
       .map((answer) => answer?.stdout ?? '')
       .join('\n')
       .trim(),

@@ -81,6 +81,7 @@ export const launchOf = (facts: LaunchFacts): Launch => {
     ...(secretsPath === undefined ? {} : { secrets: { path: secretsPath, keep: facts.requeue !== 'never' } }),
     program: script ? { kind: 'script', path: script.path } : { kind: 'command', words: program.command ?? [] },
     ...container,
+    allowRequeue: facts.requeue === 'supervisor',
     requeueExitCodes: facts.probe.facts.requeueExitCodes,
     ...(facts.timing ? { timing: facts.timing } : {}),
   });

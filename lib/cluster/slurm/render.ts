@@ -8,7 +8,7 @@ import type { Rendering, RenderOptions } from '../port.ts';
 import { runtimeOf } from './containers.ts';
 import { GATE_SAYS, limitMinutes, mechanismFor, parseVersion } from './gate.ts';
 import { launchOf } from './launch.ts';
-import { type Gpus, gpuOptions } from './options.ts';
+import { type Gpus, gpuOptions, type SbatchFacts } from './options.ts';
 import { isBucket, type Root } from './paths.ts';
 import { shell } from './remote.ts';
 import { unsettable } from './wrapper.ts';
@@ -27,6 +27,34 @@ export const render = (spec: Spec, probe: Probe, options: RenderOptions, facts: 
   const mechanism = mechanismFor(version, options.requeue);
   const withBegin = mechanism === 'begin' || mechanism === 'begin_push';
   const withDeadline = mechanism !== undefined && mechanism !== 'hold';
+  const gate = { hold: !withBegin, ...(withBegin ? { begin: 'uts{begin}' } : {}), ...(withDeadline ? { deadline: 'uts{deadline}' } : {}) };
+  const refusals = refusalsOf(spec, probe, facts);
+  return {
+    // What no shell can hold cannot be shown as it would be sent; it is refused and never is.
+    text: isSendable(spec) ? textOf(spec, probe, options, facts, gate) : 'not sent: see the refusals',
+    gate: {
+      mechanism: mechanism ?? 'hold',
+      selfDestructs: withDeadline,
+      says: mechanism ? GATE_SAYS[mechanism] : 'no gate is known for this version of Slurm',
+    },
+    enforces: {
+      timeLimit: `Slurm after ${limitMinutes(spec.timeLimitSeconds)} min (it counts whole minutes), the wrapper after ${spec.timeLimitSeconds} s`,
+      oneTaskFails: spec.program.command ? 'srun --kill-on-bad-exit=1' : 'the script itself: it calls srun',
+    },
+    warnings: warningsOf(spec, probe, options),
+    refusals: [
+      ...(mechanism ? [] : [{ path: 'cluster', says: `${probe.facts.scheduler}: no gate is known for this version` }]),
+      ...refusals,
+    ],
+  };
+};
+
+const isSendable = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? !value.includes('\0') && value.isWellFormed()
+    : typeof value !== 'object' || value === null || Object.entries(value).every(([key, inner]) => isSendable(key) && isSendable(inner));
+
+const textOf = (spec: Spec, probe: Probe, options: RenderOptions, facts: RenderFacts, gate: SbatchFacts['gate']): string => {
   const launch = launchOf({
     ...facts,
     job: '{job}',
@@ -41,25 +69,9 @@ export const render = (spec: Spec, probe: Probe, options: RenderOptions, facts: 
     requeue: options.requeue,
     resume: '{resume}',
     excludeNodes: [],
-    gate: { hold: !withBegin, ...(withBegin ? { begin: 'uts{begin}' } : {}), ...(withDeadline ? { deadline: 'uts{deadline}' } : {}) },
+    gate,
   });
-  return {
-    text: `# refused on the cluster from {bound} on\n${shell(launch.arguments)}\n\n${launch.wrapper.text}`,
-    gate: {
-      mechanism: mechanism ?? 'hold',
-      selfDestructs: withDeadline,
-      says: mechanism ? GATE_SAYS[mechanism] : 'no gate is known for this version of Slurm',
-    },
-    enforces: {
-      timeLimit: `Slurm after ${limitMinutes(spec.timeLimitSeconds)} min (it counts whole minutes), the wrapper after ${spec.timeLimitSeconds} s`,
-      oneTaskFails: spec.program.command ? 'srun --kill-on-bad-exit=1' : 'the script itself: it calls srun',
-    },
-    warnings: warningsOf(spec, probe, options),
-    refusals: [
-      ...(mechanism ? [] : [{ path: 'cluster', says: `${probe.facts.scheduler}: no gate is known for this version` }]),
-      ...refusalsOf(spec, probe, facts),
-    ],
-  };
+  return `# refused on the cluster from {bound} on\n${shell(launch.arguments).replace(launch.wrapper.sha256, '{wrapper}')}\n\n${launch.wrapper.text}`;
 };
 
 const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Remark[] => {
@@ -71,9 +83,7 @@ const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Rema
     refuse('program.image', `no container runtime here: ${probe.capabilities.containers.evidence}`);
   for (const [name, value] of Object.entries(program.env)) refuse(`program.env.${name}`, unsettable(name, value));
   for (const name of Object.keys(program.secrets)) refuse(`program.secrets.${name}`, unsettable(name, ''));
-  const texts = [program.script ?? '', ...(program.command ?? [])];
-  if (texts.some((text) => text.includes('\0') || !text.isWellFormed()))
-    refuse('program', 'holds a character that no program text can hold');
+  if (!isSendable(spec)) refuse('program', 'the spec holds a character that no program or command line can hold');
   if (program.workdir !== undefined && !program.workdir.startsWith('/'))
     refuse('program.workdir', 'must be an absolute path on the cluster');
   if (isBucket(checkpoint?.root)) refuse('checkpoint.root', 'an object store is not supported on Slurm by this release');

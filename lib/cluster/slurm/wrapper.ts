@@ -47,6 +47,8 @@ export interface WrapperFacts {
   /** Words before the program that enter a container (`srun` there is the cluster's); and further options of srun. */
   readonly within: readonly string[];
   readonly srunOptions: readonly string[];
+  /** Allow, when the program has ended by itself, that the supervisor puts the job back: an ended job can no longer be changed. */
+  readonly allowRequeue: boolean;
   /** Exit codes that make this cluster requeue whatever was asked for: never given to Slurm. */
   readonly requeueExitCodes: readonly number[];
   readonly timing?: Partial<typeof WRAPPER_TIMING>;
@@ -89,6 +91,7 @@ const header = (facts: WrapperFacts): string => {
     word('again', timing.lookAgainSeconds),
     word('every', timing.watchSeconds),
     word('grace', timing.graceSeconds),
+    word('allow_requeue', facts.allowRequeue ? 'yes' : 'no'),
     word('bad_codes', ` ${facts.requeueExitCodes.join(' ')} `),
     word('other_code', [1, 2, 3, 4].find((code) => !facts.requeueExitCodes.includes(code)) ?? 5),
     word('kind', program.kind),

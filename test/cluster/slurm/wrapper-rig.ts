@@ -65,6 +65,7 @@ for node in 0 1; do SLURM_NODEID=$node "$@" || exit $?; done
       program: { kind: 'script', path: join(root, 'script') },
       within: [],
       srunOptions: [],
+      allowRequeue: false,
       requeueExitCodes: [],
       timing: { lateViewSeconds: 1, lookAgainSeconds: 1, watchSeconds: 1, graceSeconds: 1 },
       ...over,

@@ -26,7 +26,11 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     ['a stop mark', (at: Place) => [at.release(1, 7), at.put('control/stop', '- 1\n')], /stopped/],
     [
       'a claim of the same run',
-      (at: Place) => [at.release(1, 7), at.put('control/claims/x', ''), spawnSync('ln', ['-s', '7-0-feed', join(at.control, 'claims', '1-0')])],
+      (at: Place) => [
+        at.release(1, 7),
+        at.put('control/claims/x', ''),
+        spawnSync('ln', ['-s', '7-0-feed', join(at.control, 'claims', '1-0')]),
+      ],
       /claimed by 7-0-feed/,
     ],
   ])('P4.2: refuses with code and file under %s', async (_name, given, says) => {
@@ -43,7 +47,11 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     const at = fresh();
     at.put('control/release/.7.tmp', '9 1\n');
     at.put('control/release/note', '9 1\n');
-    const running = start(shell, at, at.facts({ n: 3, program: at.script('exit 0'), timing: { lateViewSeconds: 30, lookAgainSeconds: 1 } }));
+    const running = start(
+      shell,
+      at,
+      at.facts({ n: 3, program: at.script('exit 0'), timing: { lateViewSeconds: 30, lookAgainSeconds: 1 } }),
+    );
     at.release(2, 6);
     at.release(3, 7);
     expect((await running.ended).code).toBe(0);
@@ -69,7 +77,9 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     const exec = 'ck pt/exec/1-0';
     expect(at.file(`${exec}/greeting`)).toBe(hostile.GREETING);
     expect(at.file(`${exec}/where`)?.trim()).toBe(join(at.checkpoints, 'exec', '1-0'));
-    const env = Object.fromEntries((at.file(`${exec}/env`) ?? '').split('\0').map((pair) => [pair.split('=', 1)[0], pair.slice(pair.indexOf('=') + 1)]));
+    const env = Object.fromEntries(
+      (at.file(`${exec}/env`) ?? '').split('\0').map((pair) => [pair.split('=', 1)[0], pair.slice(pair.indexOf('=') + 1)]),
+    );
     expect(env).toMatchObject({
       DISPATCH_JOB: '0123456789abcdef',
       DISPATCH_CLUSTER: 'c1',
@@ -133,7 +143,8 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(5);
     expect(resultOf(at)).toMatchObject({ exit: 5, told: true });
-    expect(isAlive(Number(at.file('ck pt/exec/1-0/child')))).toBe(false);
+    const child = Number(at.file('ck pt/exec/1-0/child'));
+    await expect.poll(() => isAlive(child)).toBe(false);
   });
 
   it.each([
@@ -182,9 +193,9 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
   });
 
   describe('P8.2: the resume point', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell fills it in
     const SEE = 'printf "%s|%s" "${DISPATCH_RESUME_FROM-none}" "${DISPATCH_RESUME_STEP-none}" > "$DISPATCH_CHECKPOINT_ROOT/seen"';
-    const publish = (at: Place, epoch: number, step: number, path: string) =>
-      at.put(`ck pt/pub/${markerName({ epoch, step, path })}`, '');
+    const publish = (at: Place, epoch: number, step: number, path: string) => at.put(`ck pt/pub/${markerName({ epoch, step, path })}`, '');
 
     it('run 0 takes that of its plan, whatever is in pub/', async () => {
       const at = fresh();
@@ -197,12 +208,34 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     });
 
     it.each([
-      ['the greatest of its own earlier runs', [[2_000_000, 50, 'a'], [2_000_000, 60, 'b'], [2_000_001, 55, 'c']], 'c|55'],
+      [
+        'the greatest of its own earlier runs',
+        [
+          [2_000_000, 50, 'a'],
+          [2_000_000, 60, 'b'],
+          [2_000_001, 55, 'c'],
+        ],
+        'c|55',
+      ],
       ['the last base where nothing was published since', [[1_000_000, 99, 'late']], 'base|40'],
       ['nothing below the base', [[2_000_000, 39, 'behind']], 'base|40'],
-      ['nothing of this run itself or later', [[2_000_002, 70, 'own'], [2_000_003, 80, 'x']], 'base|40'],
+      [
+        'nothing of this run itself or later',
+        [
+          [2_000_002, 70, 'own'],
+          [2_000_003, 80, 'x'],
+        ],
+        'base|40',
+      ],
       ['no name that is not a whole marker', [], 'base|40'],
-      ['the greater path of two at one step', [[2_000_000, 60, 'z'], [2_000_000, 60, 'é']], 'é|60'],
+      [
+        'the greater path of two at one step',
+        [
+          [2_000_000, 60, 'z'],
+          [2_000_000, 60, 'é'],
+        ],
+        'é|60',
+      ],
     ] as const)('a later run takes %s', async (_name, published, expected) => {
       const at = fresh();
       at.release(2, 7);
@@ -231,7 +264,9 @@ describe('the wrapper file', () => {
     const at = fresh('cut');
     at.release(1, 7);
     const text = wrapperText(at.facts({ program: at.script('touch "$DISPATCH_CHECKPOINT_ROOT/ran"') }));
-    const lines = [...text.matchAll(/\n/g)].map((match) => match.index + 1).filter((end) => end > '#!/bin/sh\n'.length && end < text.length);
+    const lines = [...text.matchAll(/\n/g)]
+      .map((match) => match.index + 1)
+      .filter((end) => end > '#!/bin/sh\n'.length && end < text.length);
     const cuts = lines.filter((_, i) => i % 7 === 0 || i > lines.length - 5);
     for (const cut of [...cuts, text.length - 2]) {
       const file = join(at.root, 'cut.sh');

@@ -56,8 +56,10 @@ export const endingCases: Cases = ({ supports, causes }, bench) => {
     });
 
   test('P7 cancelled while running, and cancelled again: it ends once', async () => {
-    const { session, running, ended } = bench();
+    const { session, running, ended, harness } = bench();
     const attempt = await running();
+    // Running is the scheduler's word: the program begins a moment later.
+    await harness.until(async () => (await harness.executionsOf(attempt)) === 1, harness.limits.startSeconds);
     await session.cancel(attempt.receipt);
     const end = await ended(attempt);
     expect(end.outcome).toMatchObject({ ...cancelled, ran: 'yes' });

@@ -43,7 +43,7 @@ export const gateCases: Cases = ({ supports }, bench) => {
       const { gateSeconds, expireSeconds } = harness.limits;
       const attempt = await launch({ patienceSeconds: gateSeconds });
       expect(attempt.gate).toMatchObject({ selfDestructs: true });
-      const end = await ended(attempt, gateSeconds + expireSeconds);
+      const end = await ended(attempt, gateSeconds + expireSeconds, 0, { released: false });
       expect(end.outcome).toMatchObject({ state: 'failed', cause: 'gate_expired', ran: 'no' });
       expect(await harness.executionsOf(attempt)).toBe(0);
     });

@@ -88,6 +88,8 @@ export interface Facts {
   /** Capabilities said to be there that no case can show on this cluster, with why. */
   readonly unexercised: Partial<Record<CapabilityName, string>>;
   readonly timeoutMs: number;
+  /** Real clusters wait in real time: their cases run beside each other. */
+  readonly concurrent?: boolean;
   open(): Promise<Harness>;
 }
 
@@ -192,10 +194,15 @@ export class Bench {
   }
 
   /** Its end, once nothing of the evidence is missing. */
-  async ended(attempt: Attempt, seconds = this.harness.limits.endSeconds, run = 0): Promise<Observation & { kind: 'ended' }> {
+  async ended(
+    attempt: Attempt,
+    seconds = this.harness.limits.endSeconds,
+    run = 0,
+    seen: Partial<Target> = {},
+  ): Promise<Observation & { kind: 'ended' }> {
     let end: (Observation & { kind: 'ended' }) | undefined;
     await this.harness.until(async () => {
-      const said = await this.look(attempt, { run, seen: seenOf('running', run) });
+      const said = await this.look(attempt, { run, seen: seenOf('running', run), ...seen });
       if (said?.kind === 'ended' && said.missing.length === 0 && said.run >= run) end = said;
       return end !== undefined;
     }, seconds);

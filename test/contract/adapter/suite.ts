@@ -38,7 +38,7 @@ const PARTS: readonly [string, Cases][] = [
 ];
 
 export const adapterContract = (name: string, facts: Facts): void => {
-  describe(`adapter contract: ${name}`, { timeout: facts.timeoutMs }, () => {
+  describe(`adapter contract: ${name}`, { timeout: facts.timeoutMs, concurrent: facts.concurrent ?? false }, () => {
     let bound: Bound | undefined;
     beforeAll(async () => {
       const harness = await facts.open();

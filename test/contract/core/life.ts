@@ -4,7 +4,7 @@
  * the world's ground truth. A process can be killed at any call and started again: the store and the world stay, nothing else.
  */
 import { answerQuestion, type Commanded, cancelJob } from '../../../lib/app/command-job.ts';
-import { planJob } from '../../../lib/app/plan-job.ts';
+import { type Planned, planJob } from '../../../lib/app/plan-job.ts';
 import type { Ports } from '../../../lib/app/ports.ts';
 import { type Status, statusOf } from '../../../lib/app/status.ts';
 import { submitJob } from '../../../lib/app/submit-job.ts';
@@ -41,6 +41,8 @@ export interface Given {
   readonly pollEverySeconds?: number;
   readonly cluster?: Partial<Omit<MemoryClusterOptions, 'shape' | 'clock' | 'random'>>;
   readonly store?: RecordStore;
+  /** Done to the world before the job is submitted. */
+  readonly first?: (world: World) => void;
   /** The first process dies at this call. */
   readonly death?: Death;
   readonly seed?: number;
@@ -75,11 +77,14 @@ const numbers = (seed: number) => {
   };
 };
 
+type Ready = Extract<Planned, { kind: 'planned' }>;
+
 export interface Life {
   readonly world: World;
   readonly clock: VirtualClock;
   readonly store: RecordStore;
-  readonly job: string;
+  /** '' until somebody was told. */
+  job(): string;
   readonly shape: Shape;
   readonly logs: readonly { readonly level: string; readonly message: string; readonly fields: object }[];
   process(): Process;
@@ -145,7 +150,7 @@ export const life = async (given: Given = {}): Promise<Life> => {
     process.runs(system);
     return process;
   };
-  let process = start(given.death);
+  let process: Process;
 
   const quiet = async (): Promise<void> => {
     await clock.settle();
@@ -206,14 +211,23 @@ export const life = async (given: Given = {}): Promise<Life> => {
     return wake.token;
   };
 
-  const submit = async (): Promise<void> => {
-    const planned = await planJob(process.system().ports, specOf(given));
+  const plan = async (by: Process): Promise<Ready> => {
+    const planned = await planJob(by.system().ports, specOf(given));
     if (planned.kind === 'refused') throw new Error(JSON.stringify(planned.refusals));
-    const { spec, plan, login } = planned;
-    if (plan.refusals.length > 0) throw new Error(JSON.stringify(plan.refusals));
+    if (planned.plan.refusals.length > 0) throw new Error(JSON.stringify(planned.plan.refusals));
+    return planned;
+  };
+  const submit = async ({ spec, plan, login }: Ready): Promise<void> => {
     const submitted = { spec, plan, principal: 'ada', project: 'p', login, key: 'once', payloadHash: plan.digest };
-    const born = await submitJob(process.system().ports, submitted);
-    job = born.kind === 'submitted' ? born.view.job : born.job;
+    const asked = process;
+    let waits = true;
+    const answer = submitJob(asked.system().ports, submitted).then((born) => {
+      job = born.kind === 'submitted' ? born.view.job : born.job;
+      waits = false;
+    });
+    // A process that dies never answers: its caller asks again, with the same key, once there is another.
+    while (waits && asked.alive()) await clock.settle();
+    if (!waits) await answer;
   };
   const restartProcess = async (afterSeconds = 0): Promise<void> => {
     process.kill();
@@ -221,15 +235,23 @@ export const life = async (given: Given = {}): Promise<Life> => {
     process = start();
     const started = process.system().start();
     await quiet();
-    await started;
+    if (process.alive()) await started;
+    if (job === '') await submit(planned);
     await read();
   };
 
-  await process.system().start();
-  await submit();
+  // The plan needs a probe: from here on the world may refuse everything, and the process die.
+  const planned = await plan(start());
+  given.first?.(world);
+  process = start(given.death);
+  const started = process.system().start();
+  await quiet();
+  if (process.alive()) await started;
+  await submit(planned);
   await read();
   return {
-    ...{ world, clock, store, job, shape, logs, advance, until, events, all, question, tokenOf, restartProcess },
+    ...{ world, clock, store, shape, logs, advance, until, events, all, question, tokenOf, restartProcess },
+    job: () => job,
     process: () => process,
     ports: () => process.system().ports,
     system: () => process.system(),

@@ -113,24 +113,35 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
     ['login', 'cancelled_by_user', 'CANCELLED by default'],
     ['admin', 'cancelled_by_admin', 'CANCELLED by root'],
     ['unknown', 'cancelled_by_unknown', 'CANCELLED'],
-  ] as const)('given a cancel by %s, then the job ends cancelled by the class people, whatever `unmatched` says', async (by, cause, word) => {
-    const one = await life({ shape, unmatched: 'escalate', rules: [{ on: ['any'], do: { stop: {} } }] });
-    await one.until((status) => status.state === 'running');
-    one.world.foreign.cancel(one.object(), by);
-    const status = await one.ended();
-    expect(status.state).toBe('cancelled');
-    expect(status.outcome).toMatchObject({ cause, ran: 'yes' });
-    expect(status.outcome?.evidence[0]?.state).toBe(word);
-    // `any` does not mean people: no rule ended it.
-    expect(one.view().ended?.because).toEqual({ kind: 'unmatched' });
-    reads(one);
-  });
+  ] as const)(
+    'given a cancel by %s, then the job ends cancelled by the class people, whatever `unmatched` says',
+    async (by, cause, word) => {
+      const one = await life({ shape, unmatched: 'escalate', rules: [{ on: ['any'], do: { stop: {} } }] });
+      await one.until((status) => status.state === 'running');
+      one.world.foreign.cancel(one.object(), by);
+      const status = await one.ended();
+      expect(status.state).toBe('cancelled');
+      expect(status.outcome).toMatchObject({ cause, ran: 'yes' });
+      expect(status.outcome?.evidence[0]?.state).toBe(word);
+      // `any` does not mean people: no rule ended it.
+      expect(one.view().ended?.because).toEqual({ kind: 'unmatched' });
+      reads(one);
+    },
+  );
 
   test('given accounting that answers late, then the end waits for it, and no longer than five minutes (P5.3)', async () => {
-    const soon = await life({ shape, cluster: { accounting: true, accountingLagSeconds: 120 }, script: [{ program: { runsSeconds: 60 } }] });
+    const soon = await life({
+      shape,
+      cluster: { accounting: true, accountingLagSeconds: 120 },
+      script: [{ program: { runsSeconds: 60 } }],
+    });
     expect((await soon.ended()).outcome?.confidence).toBe('certain');
     expect(soon.at()).toBe(180);
-    const never = await life({ shape, cluster: { accounting: true, accountingLagSeconds: 3600 }, script: [{ program: { runsSeconds: 60 } }] });
+    const never = await life({
+      shape,
+      cluster: { accounting: true, accountingLagSeconds: 3600 },
+      script: [{ program: { runsSeconds: 60 } }],
+    });
     const status = await never.ended();
     expect(status.outcome?.confidence).toBe('likely');
     expect(status.outcome?.evidence.at(-1)?.message).toContain('waited 300 s in vain for: accounting');

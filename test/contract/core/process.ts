@@ -3,13 +3,14 @@
  * the record or to the cluster. From then on nothing of it moves: no call, no timer; what it had in hand is lost.
  */
 import type { Adapter } from '../../../lib/cluster/port.ts';
+import type { Commit, EventType } from '../../../lib/job/event.ts';
 import type { Clock } from '../../../lib/local/clock.ts';
 import type { System } from '../../../lib/local/system.ts';
 import type { RecordStore } from '../../../lib/record/port.ts';
 
 export interface Death {
-  /** Of all calls of this process, from 1. */
-  readonly call: number;
+  /** Of all calls of this process, from 1; or the first commit that carries an event of this type. */
+  readonly call: number | EventType;
   /** `before`: the call has no effect. `after`: it has, and nobody hears the answer. */
   readonly when: 'before' | 'after';
 }
@@ -35,6 +36,9 @@ interface Parts {
   readonly death?: Death;
 }
 
+/** More calls than any life here needs: an endless loop that takes no virtual time would otherwise never come back. */
+const MOST_CALLS = 200_000;
+
 /** What a dead process waits for. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
@@ -47,10 +51,18 @@ export const spawn = ({ clock, store, adapter, death }: Parts): Process => {
     alive = false;
     system?.stop();
   };
-  const call = async <T>(name: string, effect: () => Promise<T>): Promise<T> => {
+  const isLast = (name: string, given: readonly unknown[]): boolean =>
+    typeof death?.call === 'string'
+      ? name === 'append' && (given[0] as Commit).events.some((event) => event.type === death.call)
+      : death?.call === calls.length;
+  const call = async <T>(name: string, given: readonly unknown[], effect: () => Promise<T>): Promise<T> => {
     if (!alive) return never();
     calls.push(name);
-    const mine = death?.call === calls.length ? death.when : undefined;
+    if (calls.length > MOST_CALLS) {
+      kill();
+      throw new Error(`${MOST_CALLS} calls, the last of them ${calls.slice(-12).join(', ')}`);
+    }
+    const mine = isLast(name, given) ? death?.when : undefined;
     if (mine === 'before') {
       kill();
       return never();
@@ -67,7 +79,7 @@ export const spawn = ({ clock, store, adapter, death }: Parts): Process => {
     for (const [name, value] of Object.entries(of)) {
       made[name] =
         typeof value === 'function' && !pure.includes(name)
-          ? (...given: unknown[]) => call(name, () => (value as (...given: unknown[]) => Promise<unknown>).apply(of, given))
+          ? (...given: unknown[]) => call(name, given, () => (value as (...given: unknown[]) => Promise<unknown>).apply(of, given))
           : value;
     }
     return made as T;
@@ -76,7 +88,7 @@ export const spawn = ({ clock, store, adapter, death }: Parts): Process => {
     calls,
     kill,
     store: watched(store),
-    adapter: { ...adapter, connect: (login) => call('connect', async () => watched(await adapter.connect(login), ['gateFor'])) },
+    adapter: { ...adapter, connect: (login) => call('connect', [login], async () => watched(await adapter.connect(login), ['gateFor'])) },
     clock: {
       now: () => clock.now(),
       after: (ms, fn) =>

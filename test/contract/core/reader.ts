@@ -10,6 +10,8 @@ import type { Life } from './life.ts';
 export interface Allowed {
   /** Kubernetes has no wrapper that could fence what survives on a silent node (P4.7). */
   readonly survivors?: boolean;
+  /** Strangers ran a program of ours again: truth's own rules do not bind them. */
+  readonly foreign?: boolean;
   /** Errors that this row provokes in the log. */
   readonly errors?: boolean;
 }
@@ -152,7 +154,7 @@ const judgeQuestions = (commits: readonly Commit[]): string[] => {
 const judgeWorld = (life: Life, allowed: Allowed): string[] => {
   const wrong: string[] = [];
   const truth = life.world.truth();
-  const runs = truth.executions.filter((execution) => execution.job === life.job);
+  const runs = truth.executions.filter((execution) => execution.job === life.job());
   const events = life.events();
   const seen = new Set<string>();
   for (const [i, execution] of runs.entries()) {
@@ -161,7 +163,8 @@ const judgeWorld = (life: Life, allowed: Allowed): string[] => {
     seen.add(`${n}-${run}`);
     for (const other of runs.slice(0, i)) {
       const apart = (other.endedAtMs ?? Number.POSITIVE_INFINITY) <= startedAtMs || (execution.endedAtMs ?? Infinity) <= other.startedAtMs;
-      if (!apart && !(allowed.survivors && other.survivor)) wrong.push(`runs ${other.n}-${other.run} and ${n}-${run} ran at once`);
+      if (!apart && !allowed.foreign && !(allowed.survivors && other.survivor))
+        wrong.push(`runs ${other.n}-${other.run} and ${n}-${run} ran at once`);
     }
     const owned = events.some((event) => event.type === 'attempt_bound' && event.n === n && event.receipt.schedulerId === schedulerId);
     if (!owned) wrong.push(`run ${n}-${run} is of ${schedulerId}, which the record does not hold`);
@@ -171,7 +174,7 @@ const judgeWorld = (life: Life, allowed: Allowed): string[] => {
       wrong.push(`run ${n}-0 resumed from ${base.path}, not from ${plan.resume.path}`);
   }
   if (life.view().ended) {
-    const alive = truth.objects.filter((object) => object.job === life.job && object.state !== 'ended');
+    const alive = truth.objects.filter((object) => object.job === life.job() && object.state !== 'ended');
     if (alive.length > 0) wrong.push(`the job ended and ${alive.map((object) => `${object.name} is ${object.state}`).join(', ')}`);
     const running = runs.filter((execution) => execution.endedAtMs === undefined && !execution.survivor);
     if (running.length > 0) wrong.push(`the job ended and ${running.length} programs run`);
