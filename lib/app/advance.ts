@@ -10,7 +10,7 @@ import { blockingQuestion, fold, type View } from '../job/view.ts';
 import { commit } from './commit.ts';
 import type { Ports } from './ports.ts';
 import { perform } from './step/perform.ts';
-import type { Pace, Performed } from './step/work.ts';
+import { nothing, type Pace, type Performed } from './step/work.ts';
 import { publish } from './wake.ts';
 
 /** The machine that this release's file describes; handlers accept it and the one before (protocols §2.9). */
@@ -81,6 +81,8 @@ const steps = async (ports: Ports, from: View, begun: number): Promise<Directive
     if (step.do === 'await') return waiting(view, now, step.until, step.question);
     const performed: Performed = await perform(ports, view, step);
     if (performed.kind === 'nothing') return laterTry(ports, performed);
+    // Neither learnt nor moved on: without this a step that keeps finding nothing to commit would spin through the machine.
+    if (performed.view.version === view.version) return laterTry(ports, nothing(view, `${step.do} changed nothing`));
     view = performed.view;
   }
   const now = ports.now();

@@ -15,6 +15,8 @@ export interface StepFunctions {
 export const executionInput = (job: string, generation: number): string => JSON.stringify({ answer: {}, generation, job, loops: 0 });
 export const executionName = (job: string, generation: number): string => `${job}-${generation}`;
 
+/** Nothing that a retry could change: what is stored is no token. */
+const MALFORMED = new Set(['InvalidToken', 'ValidationException']);
 const SUPERSEDED = new Set(['TaskTimedOut', 'TaskDoesNotExist']);
 
 export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }: StepFunctions): Supervisors => ({
@@ -34,7 +36,7 @@ export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }:
       return 'signalled';
     } catch (error) {
       if (SUPERSEDED.has(nameOf(error))) return 'superseded';
-      if (nameOf(error) === 'InvalidToken') {
+      if (MALFORMED.has(nameOf(error))) {
         // A corrupted store or a bug: raised as an alarm, and forgotten, since no retry can succeed.
         onInvalidToken(nameOf(error));
         return 'superseded';

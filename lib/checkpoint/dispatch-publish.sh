@@ -99,7 +99,11 @@ case $relative in *[[:cntrl:]]*) invalid 'PATH holds a control character' ;; esa
 # The marker's name: RFC 4648 base32 of the path, lower case, no padding. od and awk, because not every node has base32. Bytes that
 # are no UTF-8 are refused: such a name would be read by nobody, and the save would be lost in silence.
 encoded=$(printf '%s' "$relative" | od -An -v -tu1 | awk '
-  BEGIN { letters = "abcdefghijklmnopqrstuvwxyz234567"; more = 0; value = 0; bits = 0; text = "" }
+  BEGIN {
+    letters = "abcdefghijklmnopqrstuvwxyz234567"; more = 0; value = 0; bits = 0; text = ""
+    # Powers by hand: an awk may come without them.
+    two[0] = 1; for (i = 1; i <= 12; i++) two[i] = 2 * two[i - 1]
+  }
   {
     for (i = 1; i <= NF; i++) {
       b = $i + 0; bytes++
@@ -112,13 +116,13 @@ encoded=$(printf '%s' "$relative" | od -An -v -tu1 | awk '
         else bad = 1
       }
       value = value * 256 + b; bits += 8
-      while (bits >= 5) { bits -= 5; d = int(value / 2 ^ bits); value -= d * 2 ^ bits; text = text substr(letters, d + 1, 1) }
+      while (bits >= 5) { bits -= 5; d = int(value / two[bits]); value -= d * two[bits]; text = text substr(letters, d + 1, 1) }
     }
   }
   END {
     if (bad || more > 0) { print "utf8"; exit }
     if (bytes > 130) { print bytes; exit }
-    if (bits > 0) text = text substr(letters, value * 2 ^ (5 - bits) + 1, 1)
+    if (bits > 0) text = text substr(letters, value * two[5 - bits] + 1, 1)
     print "=" text
   }')
 case $encoded in

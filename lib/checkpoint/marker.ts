@@ -65,3 +65,11 @@ const decode = (text: string): Buffer | undefined => {
   const decoded = Buffer.from(bytes);
   return decoded.length > 0 && encode(decoded) === text ? decoded : undefined;
 };
+
+/** A path as the names of markers hold it; undefined for what is no such text. For the files that hold a point (point-text.ts). */
+export const encodePath = (path: string): string => encode(Buffer.from(path, 'utf8'));
+export const decodePath = (text: string): string | undefined => {
+  const bytes = /^[a-z2-7]+$/.test(text) ? decode(text) : undefined;
+  const path = bytes?.toString('utf8');
+  return bytes && path !== undefined && Buffer.from(path, 'utf8').equals(bytes) ? path : undefined;
+};

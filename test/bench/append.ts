@@ -2,7 +2,8 @@
  * append: the store's conditional append against the same conditional PutItem by a bare client, on the same table, one after the
  * other. What is measured is what dispatch adds to a commit's write: its checks, its serialisation, its bound on time.
  */
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { deepEqual } from 'node:assert/strict';
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Commit } from '../../lib/job/event.ts';
 import { createDynamoStore } from '../../lib/record/dynamodb-store.ts';
 import { bareClient, dispatchClient } from './client.ts';
@@ -39,6 +40,13 @@ const ratio = await speedRatio({
     );
   },
 });
+/** What lies there, but for its job: a baseline that writes less would flatter nobody. */
+const stored = async (side: string) => {
+  const Key = { pk: { S: `JOB#${side}0` }, sk: { S: 'E#0000000001' } };
+  const { Item } = await bare.send(new GetItemCommand({ TableName: table.table, Key, ConsistentRead: true }));
+  return { ...Item, pk: '' };
+};
+deepEqual(await stored('ours'), await stored('theirs'));
 bare.destroy();
 table.close();
 tell([{ name: 'throughput against a bare conditional PutItem', value: ratio, bound: { atLeast: 0.8 } }]);

@@ -44,6 +44,8 @@ export const live = async ({ script, timeLimit, pollEverySeconds = 1, mostHours 
   const story = storySpec({ cluster: CLUSTER, kind: 'memory', steps: 1 });
   const planned = await planJob(system.ports, {
     ...story,
+    // The default: a wait of the story's own hour would end within a long run, and cost a wake of its own.
+    patience: '7d',
     ...(timeLimit === undefined ? {} : { timeLimit }),
     ...(script === undefined ? {} : { extensions: { memory: { script } } }),
   });

@@ -7,6 +7,7 @@ import type { Random } from './random.ts';
 export const FAULT_KINDS = [
   // Of any process.
   'stall',
+  'stalled_before_effect',
   'crash',
   'duplicate_invocation',
   'invocation_failed',
@@ -32,6 +33,7 @@ export const FAULT_KINDS = [
   'cluster_reply_lost',
   'cluster_delayed',
   'cluster_outage',
+  'controller_outage',
   'cluster_stale_view',
   'cluster_partial_view',
   'cluster_hidden_object',
@@ -64,6 +66,7 @@ export interface Climate {
 /** Faults that are asked for at every call; the others are asked for at every tick of nature, some hundred times less often. */
 const PER_CALL = new Set<FaultKind>([
   'stall',
+  'stalled_before_effect',
   'crash',
   'record_request_lost',
   'record_reply_lost',

@@ -2,7 +2,7 @@
  * The cluster as one process of a world sees it: every call on a connection parked, and the faults that the memory cluster can meet
  * (lib/cluster/memory/fault.ts), drawn call by call.
  */
-import type { Call, Fault } from '../../lib/cluster/memory/fault.ts';
+import type { Call, Fault, Verb } from '../../lib/cluster/memory/fault.ts';
 import type { Adapter, Session, Submission } from '../../lib/cluster/port.ts';
 import type { Kernel, Process } from './kernel.ts';
 
@@ -14,6 +14,7 @@ export const adapterFor = (kernel: Kernel, adapter: Adapter, process: Process, s
 
 /** Pure arithmetic of the adapter, or nothing at all: no call leaves the process for it. */
 const LOCAL = new Set(['gateFor', 'close']);
+const EFFECTS = new Set(['submit', 'fence', 'release', 'discard']);
 
 const sessionFor = (kernel: Kernel, session: Session, process: Process, sends: (submission: Submission) => void): Session => {
   const verbs = session as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
@@ -24,7 +25,7 @@ const sessionFor = (kernel: Kernel, session: Session, process: Process, sends: (
       : (...given: unknown[]) => {
           const what = kernel.tracing ? `${name}(${briefly(name, given)})` : name;
           if (name === 'submit') sends(given[0] as Submission);
-          return kernel.call(process, what, () => verb(...given));
+          return kernel.call(process, what, () => verb(...given), undefined, EFFECTS.has(name) ? kernel.delayOfEffect() : kernel.delay());
         };
   }
   return wrapped as unknown as Session;
@@ -40,18 +41,23 @@ const briefly = (name: string, given: readonly unknown[]): string => {
   return text.join(', ').slice(0, 240);
 };
 
-/** Which fault a call meets. Looks have no effect: their request or their answer lost is the same. */
-export const chooseFault =
-  (kernel: Kernel, lifeSeconds: number) =>
-  ({ verb, tag }: Call, ours: string): Fault | undefined => {
-    if (tag !== ours) return undefined;
-    if (kernel.meets('cluster_unreachable')) return { kind: 'unreachable' };
-    if (verb === 'connect') return undefined;
-    if (kernel.meets('cluster_request_lost')) return { kind: 'request_lost' };
-    if (kernel.meets('cluster_reply_lost')) return { kind: 'reply_lost' };
-    const delayable =
-      verb === 'submit' || verb === 'release' || verb === 'cancel' || verb === 'discard' || verb === 'requeue' || verb === 'fence';
-    // Up to the bound and the credential's life, and just beyond: then it never lands.
-    if (delayable && kernel.meets('cluster_delayed')) return { kind: 'delayed', seconds: kernel.random.between(1, lifeSeconds) };
-    return undefined;
-  };
+/** What of the cluster is out of order for a while, beside single calls. */
+export interface Disorder {
+  /** The scheduler itself does not answer; who connects gets through, and files are there. */
+  controllerDown: boolean;
+}
+
+const OF_THE_CONTROLLER = new Set<Verb>(['submit', 'find', 'release', 'cancel', 'discard', 'requeue', 'observe']);
+const DELAYABLE = new Set<Verb>(['submit', 'release', 'cancel', 'discard', 'requeue', 'fence']);
+
+/** Which fault a call of ours meets. Looks have no effect: their request or their answer lost is the same. */
+export const chooseFault = (kernel: Kernel, disorder: Disorder, lifeSeconds: number, { verb }: Call): Fault | undefined => {
+  if (kernel.meets('cluster_unreachable')) return { kind: 'unreachable' };
+  if (verb === 'connect') return undefined;
+  if (disorder.controllerDown && OF_THE_CONTROLLER.has(verb)) return { kind: 'request_lost' };
+  if (kernel.meets('cluster_request_lost')) return { kind: 'request_lost' };
+  if (kernel.meets('cluster_reply_lost')) return { kind: 'reply_lost' };
+  // Up to the bound and the credential's life, and just beyond: then it never lands.
+  if (DELAYABLE.has(verb) && kernel.meets('cluster_delayed')) return { kind: 'delayed', seconds: kernel.random.between(1, lifeSeconds) };
+  return undefined;
+};

@@ -113,6 +113,11 @@ export class Kernel implements Clock {
     return luck < 0.7 ? random.between(1, 15) : luck < 0.95 ? random.between(10, 400) : random.between(400, 5000);
   }
 
+  /** The same for a call on which much depends: what was decided before it may be long out of date when it arrives. */
+  delayOfEffect(): number {
+    return this.meets('stalled_before_effect') ? this.random.between(30_000, 900_000) : this.delay();
+  }
+
   /** Parks one call of a process. Its effect happens in one step, whole; `failing` is asked then what becomes of it. */
   call<T>(process: Process, what: string, effect: () => Promise<T>, failing?: () => Failing | undefined, ms = this.delay()): Promise<T> {
     return new Promise<T>((resolve, reject) => {

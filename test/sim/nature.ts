@@ -4,6 +4,7 @@
  */
 import type { World as Cluster } from '../../lib/cluster/memory/world.ts';
 import type { Engine } from '../../lib/local/engine/engine.ts';
+import type { Disorder } from './cluster.ts';
 import { drawLoss, type Shape } from './draw.ts';
 import type { Kernel } from './kernel.ts';
 import type { Line } from './store.ts';
@@ -15,6 +16,7 @@ export interface Elements {
   readonly shape: Shape;
   readonly tag: string;
   readonly line: Line;
+  readonly disorder: Disorder;
   engine(): Engine;
   /** Jobs that were born, and the generation that supervises each. */
   generations(): readonly { readonly job: string; readonly generation: number }[];
@@ -92,6 +94,16 @@ const sources = (world: Elements): void => {
     () => cluster.unreachable(false),
   );
   during(
+    'controller_outage',
+    400_000,
+    () => {
+      world.disorder.controllerDown = true;
+    },
+    () => {
+      world.disorder.controllerDown = false;
+    },
+  );
+  during(
     'cluster_stale_view',
     200_000,
     () => cluster.freezeView(true),
@@ -101,7 +113,7 @@ const sources = (world: Elements): void => {
     const hidden = new Set(cluster.state.objects.filter(() => random.chance(0.5)).map((object) => object.id));
     const hides = ({ id }: { id: string }): boolean => hidden.has(id);
     const honest = (): void => cluster.lie(undefined);
-    during('cluster_partial_view', 300_000, () => cluster.lie({ hides, complete: false }), honest);
+    during('cluster_partial_view', 900_000, () => cluster.lie({ hides, complete: false }), honest);
     if (!faults.lie) {
       // A list may miss what is fresh: only objects that landed within the last moments.
       const since = kernel.nowMs - 10_000;
@@ -147,6 +159,7 @@ const services = (world: Elements): void => {
 /** Faults are over: whatever lasts is undone, and what strangers hold they let go. */
 export const calmDown = (world: Elements): void => {
   const { cluster, line } = world;
+  world.disorder.controllerDown = false;
   line.down = false;
   line.lists.clear();
   cluster.unreachable(false);

@@ -14,6 +14,8 @@ const READS = new Set(['read', 'readAt', 'getBlob', 'readHead', 'readWake', 'rea
 /** Read from indexes, which may answer with what they held a while ago. */
 const LISTS = new Set(['listActive', 'listUnended', 'listByState', 'listOwed']);
 
+const EFFECTS = new Set(['append', 'renewLease', 'park', 'moveHead', 'raiseGeneration']);
+
 export interface Line {
   readonly kernel: Kernel;
   readonly store: RecordStore;
@@ -27,8 +29,14 @@ export const lineTo = (kernel: Kernel, store: RecordStore): Line => ({ kernel, s
 
 const unavailable = (): RecordFailure => new RecordFailure('record/unavailable', 'the record did not answer');
 
-/** `sends` is told of every append that leaves a process. */
-export const storeFor = (line: Line, process: Process, sends: (commit: Commit) => void): RecordStore => {
+/** What leaves a process, told before it is parked: what a decision was really made from. */
+export interface Watcher {
+  appends(commit: Commit): void;
+  parks(wake: Parking): void;
+}
+export type Parking = Parameters<RecordStore['park']>[2];
+
+export const storeFor = (line: Line, process: Process, watcher: Watcher): RecordStore => {
   const { kernel } = line;
   const calls = line.store as unknown as Calls;
   const wrapped: Record<string, unknown> = {};
@@ -36,9 +44,10 @@ export const storeFor = (line: Line, process: Process, sends: (commit: Commit) =
     const effect = calls[name as keyof RecordStore] as (...given: unknown[]) => Promise<unknown>;
     wrapped[name] = (...given: unknown[]) => {
       const what = kernel.tracing ? `${name}(${briefly(given)})` : name;
-      if (name === 'append') sends(given[0] as Commit);
+      if (name === 'append') watcher.appends(given[0] as Commit);
+      if (name === 'park') watcher.parks(given[2] as Parking);
       const act = LISTS.has(name) ? () => listed(line, name, given, effect) : () => effect(...given);
-      return kernel.call(process, what, act, () => failing(line, name));
+      return kernel.call(process, what, act, () => failing(line, name), EFFECTS.has(name) ? kernel.delayOfEffect() : kernel.delay());
     };
   }
   return wrapped as unknown as RecordStore;

@@ -22,7 +22,7 @@ import { digestOf } from '../../lib/record/log.ts';
 import { createMemoryStore, type MemoryStore } from '../../lib/record/memory-store.ts';
 import type { RecordStore } from '../../lib/record/port.ts';
 import { type Climate, climateOf } from './climate.ts';
-import { adapterFor, chooseFault } from './cluster.ts';
+import { adapterFor, chooseFault, type Disorder } from './cluster.ts';
 import { createClusterCheck } from './cluster-check.ts';
 import { drawSpec, type Shape } from './draw.ts';
 import { Kernel, type Process } from './kernel.ts';
@@ -36,6 +36,7 @@ import { isAtRest, judgeRest, type Resting } from './rest.ts';
 import { type Line, lineTo, storeFor } from './store.ts';
 import { createSupervision, supervisorsFor } from './supervision.ts';
 import { Broken, holds } from './verdict.ts';
+import { createWakeCheck, type WakeCheck } from './wake-check.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -110,6 +111,8 @@ class SimulatedWorld {
   readonly #sent = new Set<string>();
   readonly #reached = new Map<string, number>();
   readonly #copies = new Set<string>();
+  readonly #disorder: Disorder = { controllerDown: false };
+  readonly #wakes: WakeCheck;
   readonly #check: ReturnType<typeof createClusterCheck>;
   readonly #pollSeconds: number;
   readonly #elements: Elements;
@@ -138,8 +141,9 @@ class SimulatedWorld {
     this.#adapter = mutant?.adapter ? mutant.adapter(adapter, this.#cluster) : adapter;
     this.#pollSeconds = random.pick([10, 30, 60, 60]);
     const life = this.#cluster.state.settings.credentialLifeSeconds;
-    const choose = chooseFault(this.#kernel, 90 + life + 20);
-    this.#cluster.faults.choose((call) => choose(call, this.#tag));
+    this.#cluster.faults.choose((call) =>
+      call.tag === this.#tag ? chooseFault(this.#kernel, this.#disorder, 90 + life + 20, call) : undefined,
+    );
     this.#engine = createSupervision({
       kernel: this.#kernel,
       limits: this.#climate.limits,
@@ -147,6 +151,7 @@ class SimulatedWorld {
       failed: (name, error) => this.#failed(name, error),
       endedBadly: () => this.#reconcileSoon(),
     });
+    this.#wakes = createWakeCheck();
     const truth = this.#cluster.state;
     this.#check = createClusterCheck({
       cluster: truth,
@@ -161,6 +166,7 @@ class SimulatedWorld {
       shape: this.#shape,
       tag: this.#tag,
       line: this.#line,
+      disorder: this.#disorder,
       engine: () => this.#engine,
       generations: () =>
         [...this.#store.dump().jobs].flatMap(([job, { head }]) => (head ? [{ job, generation: head.supervisor.generation }] : [])),
@@ -260,7 +266,10 @@ class SimulatedWorld {
 
   #portsFor(process: Process): Ports {
     const kernel = this.#kernel;
-    const store = storeFor(this.#line, process, (commit) => this.#authors.set(commit.commitId, process.id));
+    const store = storeFor(this.#line, process, {
+      appends: (commit) => this.#authors.set(commit.commitId, process.id),
+      parks: (wake) => this.#wakes.parks(wake),
+    });
     const adapter = adapterFor(kernel, this.#adapter, process, (submission) => this.#judgeSend(process, submission));
     const logins = [{ id: LOGIN, user: LOGIN }];
     const paces = { pollEverySeconds: this.#pollSeconds, landingBoundSeconds: 90 };
@@ -387,7 +396,7 @@ class SimulatedWorld {
   }
 
   #judge(): void {
-    for (const [job, { commits, head }] of this.#store.dump().jobs) {
+    for (const [job, { commits, head, slots }] of this.#store.dump().jobs) {
       const tracked = this.#jobs.get(job) ?? {};
       this.#jobs.set(job, tracked);
       const { view, commitId, headVersion = 0 } = tracked;
@@ -395,6 +404,7 @@ class SimulatedWorld {
       holds(!head || head.version >= headVersion, 'S10', () => `the head of ${job} went back from ${headVersion} to ${head?.version}`);
       if (head) tracked.headVersion = head.version;
       while ((tracked.view?.version ?? 0) < commits.length) this.#judgeNext(tracked, job, (tracked.view?.version ?? 0) + 1);
+      if (head && tracked.view) this.#wakes.check(tracked.view, head.version, slots, this.#kernel.nowMs);
     }
     this.#check.check();
   }

@@ -4,8 +4,9 @@
  * then every live object of the *job* is looked for; only the bound object alone is released. A look that finds more is
  * believed only if the record, read again after it, has not moved.
  */
-import type { FoundObject, Session } from '../../cluster/port.ts';
+import type { FindAnswer, FoundObject, Session } from '../../cluster/port.ts';
 import { never } from '../../job/assertion.ts';
+import type { Event } from '../../job/event.ts';
 import { nextStep } from '../../job/next-step.ts';
 import type { Step } from '../../job/step.ts';
 import { TIMING } from '../../job/timing.ts';
@@ -56,7 +57,8 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
       ports.log('warn', 'release refused', { job: view.job, n: attempt.n, says: answer.says });
       return attempt.releasedAt === undefined ? done(await released(ports, now, attempt.n)) : nothing(now, answer.says);
     case 'sent':
-      return attempt.releasedAt === undefined ? done(await released(ports, now, attempt.n)) : nothing(now, 'released again');
+      if (attempt.releasedAt !== undefined) return nothing(now, 'released again');
+      return done(await released(ports, now, attempt.n, await session.find(view.job)));
     default:
       return never(answer);
   }
@@ -71,9 +73,24 @@ const someRunMayLive = (view: View, attempt: AttemptView, now: number): boolean 
       now < (a.startedAt ?? a.endedAt ?? a.plannedAt) + (a.resources.timeLimitSeconds + TIMING.goneAfterLimitSeconds) * 1000,
   );
 
-/** Exit codes prove nothing; this only says that it was asked for. The next look says what came of it. */
-const released = (ports: Ports, view: View, n: number) =>
-  commitFact(ports, view, (newest) => (attemptOf(newest, n).releasedAt === undefined ? [{ type: 'attempt_released', n }] : []));
+/**
+ * Exit codes prove nothing; this only says that it was asked for. A look on the same connection mostly shows at once that the gate is
+ * open, and saves the supervisor the wake at which it would release again; whatever else it shows is left to the next poll.
+ */
+const released = (ports: Ports, view: View, n: number, look?: FindAnswer) =>
+  commitFact(ports, view, (newest) => {
+    const attempt = attemptOf(newest, n);
+    if (attempt.releasedAt !== undefined || attempt.state === 'ended') return [];
+    return [{ type: 'attempt_released', n }, ...pastItsGate(attempt, look)];
+  });
+
+const pastItsGate = (attempt: AttemptView, look: FindAnswer | undefined): readonly Event[] => {
+  if (look?.kind !== 'found' || attempt.state !== 'gated') return [];
+  const bound = look.objects.find((object) => object.receipt.schedulerId === attempt.receipt?.schedulerId);
+  if (!bound || bound.state === 'gated' || bound.state === 'ended' || bound.run !== attempt.run) return [];
+  const seen = { fence: attempt.look?.fence ?? 0, clusterStartedAt: look.clusterNow };
+  return [{ type: 'attempt_observed', n: attempt.n, state: bound.state, run: bound.run, look: seen }];
+};
 
 const recordOthers = async (ports: Ports, view: View, attempt: AttemptView, others: readonly FoundObject[]): Promise<Performed> => {
   const now = await refresh(ports.store, view);

@@ -55,6 +55,7 @@ export const TEXTS: readonly (readonly [text: string, verdict: Verdict])[] = [
   ['Requested partition configuration not available now', 'rejected'],
   ["User's group not permitted to use this partition", 'rejected'],
   ['Required partition not available (inactive or drain)', 'rejected'],
+  ['Invalid node name specified', 'rejected'],
   ['Invalid account or account/partition combination specified', 'rejected'],
   ['Invalid qos specification', 'rejected'],
   ['Invalid wckey specification', 'rejected'],

@@ -242,7 +242,7 @@ kill "$d_watcher" 2> /dev/null
 [ -z "$d_setsid" ] || kill -KILL "-$d_pid" 2> /dev/null
 d_write_result
 # Not earlier: until its program ended by itself the scheduler may not put the job back.
-if [ "$d_allow_requeue" = yes ] && [ "$d_code" -ne 0 ] && [ "$d_told" = no ]; then
+if [ "$d_allow_requeue" = yes ] && [ "$d_told" = no ]; then
   timeout 20 scontrol update JobId="$d_id" Requeue=1 2>&1
 fi
 d_exit "$d_code"

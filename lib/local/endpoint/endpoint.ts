@@ -135,7 +135,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 function end(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     // A closing server no longer enforces its own time limits: a request that never arrives whole would keep it open.
-    const grace = setTimeout(() => undefined, graceMs);
+    const grace = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close((error) => {
       clearTimeout(grace);
       if (error === undefined) resolve();

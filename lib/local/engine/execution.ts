@@ -42,10 +42,11 @@ async function walk(run: Run, world: World): Promise<Json> {
   let variables: Variables = {};
   let input = executionInput;
   let at: string | undefined = world.machine.startAt;
+  const entered = new Map<string, number>();
   while (at !== undefined) {
     const state: State = world.machine.states.get(at)!;
     note(run, world, `${state.type}StateEntered`, state.name);
-    const enteredAt = new Date(world.clock.now()).toISOString();
+    const enteredAt = new Date(momentOf(entered, state.name, world.clock.now())).toISOString();
     const scopeAt = (retryCount: number, token?: string): Scope => ({
       states: { input, context: contextOf(run, world, executionInput, state.name, enteredAt, retryCount, token) },
       variables,
@@ -55,6 +56,14 @@ async function walk(run: Run, world: World): Promise<Json> {
     ({ output: input, variables, next: at } = departure);
   }
   return input;
+}
+
+/** On AWS no state is entered twice in a millisecond, and handlers order waits by it; here a turn may take no time at all. */
+function momentOf(entered: Map<string, number>, state: string, nowMs: number): number {
+  const before = entered.get(state);
+  const moment = before === undefined ? nowMs : Math.max(nowMs, before + 1);
+  entered.set(state, moment);
+  return moment;
 }
 
 type ScopeAt = (retryCount: number, token?: string) => Scope;

@@ -209,6 +209,8 @@ describe('sbatch', () => {
     ['Resource temporarily unavailable', 'not_now'],
     ['Invalid partition name specified', 'refused'],
     ['Invalid feature specification', 'refused'],
+    // C030: a node that this cluster does not have, excluded.
+    ['Invalid node name specified', 'refused'],
   ])('P3.4: %s → %s', (text, kind) => expect(failed(text)).toMatchObject({ kind }));
 
   it('P3.4: a submit limit is "not now", also where the refusal looks final', () => {

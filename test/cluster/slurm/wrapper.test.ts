@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { markerName, parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
@@ -132,6 +132,17 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     at.release(1, 7);
     expect((await run(shell, at, at.facts({ program: at.script('exit 88'), requeueExitCodes: [1, 88] }))).code).toBe(2);
     expect(resultOf(at)).toMatchObject({ exit: 88 });
+  });
+
+  it('contract §5: a requeue by the supervisor is allowed at the program’s own end, never before, never elsewhere', async () => {
+    for (const allowRequeue of [true, false]) {
+      const at = fresh();
+      at.release(1, 7);
+      at.put('bin/scontrol', `#!/bin/sh\necho "$*" >> "$HOME/scontrol.calls"\nls "$HOME/control/results" >> "$HOME/scontrol.calls"\n`);
+      chmodSync(join(at.root, 'bin', 'scontrol'), 0o755);
+      expect((await run(shell, at, at.facts({ allowRequeue, program: at.script('exit 4') }))).code).toBe(4);
+      expect(at.file('scontrol.calls')).toBe(allowRequeue ? 'update JobId=7 Requeue=1\n1-0\n' : undefined);
+    }
   });
 
   it('TERM reaches all of the program, its own code is kept, and the result says that it was told', async () => {

@@ -182,6 +182,7 @@ describe('P2.6 no token in a log or an error', () => {
       `{"taskToken":"${token}`,
       `{"taskToken": ${token}}`,
       `"${token}"`,
+      `{"t":x${token}`,
       JSON.stringify({ taskToken: token, output: '{}' }),
       JSON.stringify({ taskToken: token, output: '{}' }),
     ];
@@ -196,7 +197,9 @@ describe('P2.6 no token in a log or an error', () => {
 
     expect(w.end().status).toBe('SUCCEEDED');
     expect(answers.filter((answer) => answer.includes('TaskTimedOut'))).toHaveLength(1);
-    expect(answers.join('\n')).not.toContain(token);
+    // Not a piece of it either: a JSON parser's message quotes a few characters around the place.
+    const pieces = Array.from({ length: token.length - 5 }, (_, at) => token.slice(at, at + 6));
+    expect(pieces.filter((piece) => answers.some((answer) => answer.includes(piece)))).toEqual([]);
     expect(written).toEqual([]);
   });
 });
