@@ -69,8 +69,16 @@ const firstEvent = async (ports: Ports, submitted: Submitted, job: string): Prom
   const there = await loadView(ports.store, job);
   const view = there ?? (await appendFirst(ports, submitted, job));
   await publish(ports, view);
+  await withHead(ports, submitted, view);
   if (!view.ended) await ports.supervisors.start(job, 1);
   return view;
+};
+
+/** Reconcile gives up a birth that takes too long: an event that came after all must not be left without a head, on no list (G2). */
+const withHead = async (ports: Ports, submitted: Submitted, view: View): Promise<void> => {
+  if (await ports.store.readHead(view.job)) return;
+  await ports.store.createHead(headOf(ports, submitted, view.job));
+  await publish(ports, view);
 };
 
 const appendFirst = async (ports: Ports, submitted: Submitted, job: string): Promise<View> => {

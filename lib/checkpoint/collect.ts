@@ -36,7 +36,7 @@ export const collect = ({ listed, points, live, keep }: Collecting): Doomed[] =>
   if (!Number.isSafeInteger(keep) || keep < LEAST_KEPT) throw new RangeError(`at least ${LEAST_KEPT} saves are kept, not ${keep}`);
   const ordered = [...listed].sort(byResolveOrder);
   const kept = new Set<Published>([...lastGood(ordered, points, keep), ...ordered.filter(isInUse(points, live))]);
-  const stays = [...kept].map((publication) => publication.path);
+  const stays = [...kept, ...needed(points, live).map(({ point }) => point)].map(({ path }) => path).filter((path) => path !== '');
   return ordered
     .filter((publication) => !kept.has(publication))
     .map((publication) => ({
@@ -58,12 +58,17 @@ const lastGood = (ordered: readonly Published[], points: readonly Fixed[], keep:
   return [...past.slice(past.length - Math.min(past.length, keep - pickable.length)), ...pickable];
 };
 
-/** The base of a run that has not ended, a planned resume point, the last point fixed, and all in the folder of a live run. */
+/** The base of a run that has not ended, a planned resume point, the last point fixed. */
+const needed = (points: readonly Fixed[], live: readonly number[]): Fixed[] => [
+  ...points.filter(({ epoch }) => live.includes(epoch)),
+  lastFixed(points),
+];
+
+/** Those, and all in the folder of a live run. */
 const isInUse = (points: readonly Fixed[], live: readonly number[]): ((one: Published) => boolean) => {
   const alive = new Set(live);
-  const needed = [...points.filter(({ epoch }) => alive.has(epoch)), lastFixed(points)];
-  return (one) => alive.has(one.epoch) || alive.has(epochOfPath(one.path) ?? -1) || needed.some((point) => isAt(one, point));
+  const bases = needed(points, live);
+  return (one) => alive.has(one.epoch) || alive.has(epochOfPath(one.path) ?? -1) || bases.some((fixed) => isAt(one, fixed));
 };
 
-const isAt = (one: Published, { point }: Fixed): boolean =>
-  one.epoch === point.epoch && one.step === point.step && one.path === point.path;
+const isAt = (one: Published, { point }: Fixed): boolean => one.epoch === point.epoch && one.step === point.step && one.path === point.path;

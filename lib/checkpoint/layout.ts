@@ -3,8 +3,9 @@
  * wrote. One place for these names, because who announces, who lists and who removes must mean the same files.
  * Invariant guarded: a path read from a marker never leads out of the root, and only what lies in a run's own folder is removed.
  */
-import type { Published } from '../job/point.ts';
+
 import { epochOf } from '../job/identity.ts';
+import type { Published } from '../job/point.ts';
 import { parseMarker } from './marker.ts';
 
 export const PUB = 'pub';

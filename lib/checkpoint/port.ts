@@ -20,8 +20,7 @@ export interface CheckpointStore {
 
 export type Listing =
   /** `strays`: names in `pub/` that are no markers. */
-  | { readonly kind: 'complete'; readonly publications: readonly Published[]; readonly strays: number }
-  | Unknown;
+  { readonly kind: 'complete'; readonly publications: readonly Published[]; readonly strays: number } | Unknown;
 export type Bases = { readonly kind: 'complete'; readonly points: readonly Fixed[] } | Unknown;
 export type Announcement = { readonly kind: 'announced' } | { readonly kind: 'exists' } | Unknown;
 /** `markers` and `saves` are how many were removed; `failed` what stayed, with why. */

@@ -57,8 +57,7 @@ export const resolve = (
 
 /**
  * How a publication that a listing saw stands, by the points alone: whoever can list `pub/` and the points can tell (§8.2).
- * Late is what the *next* point after its epoch would have been, had it been there when that point was fixed. After `from: scratch`
- * that cannot be told, and need not be: the branch before is past as a whole.
+ * Late is what would have been the next point, had it been there when that point was fixed.
  */
 export const standingOf = (points: readonly Fixed[]): ((publication: Published) => Standing) => {
   const chain = inForce(points);
@@ -67,10 +66,16 @@ export const standingOf = (points: readonly Fixed[]): ((publication: Published) 
     const own = chain.findLast(({ epoch }) => epoch <= publication.epoch) ?? UNFIXED;
     if (isBehind(publication, own)) return 'behind';
     if (!isLate(publication, last)) return 'eligible';
-    const next = chain.find(({ epoch }) => epoch > publication.epoch);
-    return next && next.point.step >= 0 && byResolveOrder(publication, next.point) > 0 ? 'late' : 'past';
+    const next = chain.find(({ epoch }) => epoch > publication.epoch)!;
+    return !beginsBranch(next) && byResolveOrder(publication, next.point) > 0 ? 'late' : 'past';
   };
 };
+
+/**
+ * `from: scratch` fixes a *nothing* of its own epoch. Whether something was added before or after it cannot be told and need not be:
+ * the branch before is past as a whole. The *nothing* of an earlier epoch was picked because nothing had been announced.
+ */
+const beginsBranch = ({ epoch, point }: Fixed): boolean => point.step < 0 && point.epoch >= epoch;
 
 /** One point per epoch, in the order of epochs: of two for one epoch the later (a base repeats its plan's point). */
 const inForce = (points: readonly Fixed[]): Fixed[] =>

@@ -54,7 +54,11 @@ const DELAYABLE = new Set<Verb>(['submit', 'release', 'cancel', 'discard', 'requ
 export const chooseFault = (kernel: Kernel, disorder: Disorder, lifeSeconds: number, { verb }: Call): Fault | undefined => {
   if (kernel.meets('cluster_unreachable')) return { kind: 'unreachable' };
   if (verb === 'connect') return undefined;
-  if (disorder.controllerDown && OF_THE_CONTROLLER.has(verb)) return { kind: 'request_lost' };
+  if (disorder.controllerDown && OF_THE_CONTROLLER.has(verb)) {
+    // What was sent may sit in the controller's socket until it is up again.
+    const sits = DELAYABLE.has(verb) && kernel.random.chance(0.5);
+    return sits ? { kind: 'delayed', seconds: kernel.random.between(1, lifeSeconds) } : { kind: 'request_lost' };
+  }
   if (kernel.meets('cluster_request_lost')) return { kind: 'request_lost' };
   if (kernel.meets('cluster_reply_lost')) return { kind: 'reply_lost' };
   // Up to the bound and the credential's life, and just beyond: then it never lands.

@@ -95,7 +95,7 @@ const sources = (world: Elements): void => {
   );
   during(
     'controller_outage',
-    400_000,
+    900_000,
     () => {
       world.disorder.controllerDown = true;
     },

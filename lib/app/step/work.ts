@@ -18,7 +18,12 @@ export type Performed =
   | { readonly kind: 'nothing'; readonly view: View; readonly pace: Pace; readonly says: string };
 export type Pace = 'retry' | 'settle' | 'cancel';
 
-export const nothing = (view: View, says: string, pace: Pace = 'retry'): Performed => ({ kind: 'nothing', view, pace, says });
+export const nothing = (view: View, says: string, pace: Pace = 'retry'): Extract<Performed, { kind: 'nothing' }> => ({
+  kind: 'nothing',
+  view,
+  pace,
+  says,
+});
 
 /** Commits only while the step is still the next one: an intention lost to a newer version is dropped (protocols §1.2). */
 export const commitIfNext = (
