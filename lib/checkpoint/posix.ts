@@ -57,8 +57,9 @@ const bases = async (places: Places): Promise<Bases> => {
 };
 
 const announce = async ({ root }: Places, name: string): Promise<Announcement> => {
+  const made = await orUnknown(() => mkdir(join(root, PUB), { recursive: true }));
+  if (typeof made === 'object') return made;
   try {
-    await mkdir(join(root, PUB), { recursive: true });
     // Exclusive: the creation itself is the announcement.
     const file = await open(join(root, PUB, name), 'wx');
     await file.sync();

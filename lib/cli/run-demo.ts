@@ -174,7 +174,6 @@ interface Followed {
 /** Shows every commit as it appears, until the job has ended. */
 const follow = async (system: System, job: string, quiet: boolean, { clock, out, dim, live: open }: Surroundings): Promise<Followed> => {
   const commits: Commit[] = [];
-  const began = clock.now();
   const live = quiet ? undefined : open?.();
   let view: View | undefined;
   for (;;) {
@@ -185,7 +184,7 @@ const follow = async (system: System, job: string, quiet: boolean, { clock, out,
         const line = tell(event, view as View);
         if (line === undefined || quiet) continue;
         live?.clear();
-        out(`${dim(`+${((commit.at - began) / 1000).toFixed(1).padStart(5)} s`)}  ${line}\n`);
+        out(`${dim(`+${((commit.at - commits[0]!.at) / 1000).toFixed(1).padStart(5)} s`)}  ${line}\n`);
       }
     }
     if (view?.ended) break;

@@ -23,6 +23,8 @@ export const tell = (event: Event, view: View): string | undefined => {
     case 'attempt_released':
       return `attempt ${event.n} released`;
     case 'attempt_observed':
+      // That it left its gate is what `released` has just said; why it waits is worth a line.
+      if (event.state === 'queued' && event.run === 0 && !event.pending && !event.finding) return undefined;
       return `attempt ${event.n} ${event.state}${event.run > 0 ? `, run ${event.run}` : ''}${event.pending ? `: ${event.pending.reason}` : ''}${event.finding ? ` (${event.finding.said})` : ''}`;
     case 'attempt_ended': {
       const best = event.runs.map((run) => run.latest).findLast((latest) => latest !== undefined);

@@ -55,6 +55,13 @@ export interface Summary {
   readonly name: string;
   readonly project: string;
   readonly ended: boolean;
+  /** Where it is to run, or was last sent: for the lists by cluster. */
+  readonly cluster: string;
+  readonly login: string;
+  /** Name of the cause why the job ended or, while it has not, why its newest attempt did; '' for neither. */
+  readonly cause: string;
+  /** The moment of the commit at the head's version; birth at version 0. */
+  readonly updatedAt: number;
 }
 
 export interface Head {
@@ -74,7 +81,57 @@ export interface Head {
   readonly lastOrder?: TokenOrder;
   /** Steps tried from this version without a commit; void once the version moved on. */
   readonly tries: { readonly version: number; readonly count: number };
+  /** The version up to which domain events were sent (P2.7): 0 at birth, moved by setNotified alone. */
+  readonly notified: number;
 }
+
+/** What `GET /jobs` shows of a job, from its head as it is now. */
+export interface JobRow {
+  readonly job: string;
+  readonly version: number;
+  readonly name: string;
+  readonly project: string;
+  /** The principal that submitted or adopted it. */
+  readonly owner: string;
+  readonly cluster: string;
+  readonly login: string;
+  readonly state: string;
+  readonly cause?: string;
+  readonly bornAt: number;
+  readonly updatedAt: number;
+}
+
+/** The lists that an index answers; every other filter is the caller's, applied to the page (contract §11). */
+export type JobFilter =
+  | { readonly by: 'all' }
+  | { readonly by: 'project'; readonly project: string }
+  | { readonly by: 'state'; readonly state: string }
+  | { readonly by: 'cluster'; readonly cluster: string; readonly login?: string }
+  | { readonly by: 'label'; readonly key: string; readonly value: string };
+
+/** Rows of one page of listJobs. */
+export const JOBS_LIMIT = 100;
+
+/** A commit of a cluster's own log (contract §8): a job's in all but what it belongs to and what its events say. */
+export interface ClusterCommit<E = unknown> {
+  readonly cluster: string;
+  readonly version: number;
+  readonly commitId: string;
+  readonly at: number;
+  readonly actor: string;
+  readonly schema: number;
+  readonly events: readonly E[];
+}
+
+/** The connection slots of one login of a cluster (P5.8): four in all, the first for polls alone, and one for reading output. */
+export const SLOTS = { poll: ['0'], work: ['1', '2', '3'], output: ['output'] } as const;
+export type Slot = (typeof SLOTS)[keyof typeof SLOTS][number];
+/** A slot that its holder did not give back is free again after this. */
+export const SLOT_LEASE_MS = 180_000;
+/** How long a plan that was read may be named by a submission. */
+export const PLAN_LIFE_MS = 7 * 24 * 3600 * 1000;
+/** What countActive counts to at most. */
+export const COUNT_LIMIT = 10_000;
 
 /** One row of the active index: what a quiet poll reads per job, at most 256 bytes. */
 export interface ActiveRow {
@@ -109,7 +166,19 @@ export interface RecordStore {
   putBlob(job: string, text: string): Promise<string>;
   getBlob(job: string, digest: string): Promise<string | undefined>;
 
+  // Plans (contract §6)
+  /** Stores a plan's text under its digest; one younger than 7 days at `at` stays as it is (`exists`), and its life is not renewed. */
+  putPlan(digest: string, text: string, at: number): Promise<'stored' | 'exists'>;
+  /** Undefined for none, and for one of 7 days or more. */
+  getPlan(digest: string, at: number): Promise<string | undefined>;
+
+  // A cluster's log (contract §8), by the rules of a job's. The store keeps events as they come: who reads, names their type and upcasts.
+  readCluster<E>(cluster: string, afterVersion?: number): Promise<readonly ClusterCommit<E>[]>;
+  appendCluster<E>(commit: ClusterCommit<E>): Promise<'appended' | 'conflict'>;
+
   // Birth (P1.5)
+  /** One item per (label, job), to be written before the first event; writing them again changes nothing. */
+  putLabels(job: string, labels: Readonly<Record<string, string>>): Promise<void>;
   /** Puts the key's item unless a live one (younger than 24 h at `at`) exists; gives whatever is there now. */
   claimKey(key: Key): Promise<Key>;
   /** Points the key at another job on the condition that it still points at `from`. */
@@ -137,6 +206,15 @@ export interface RecordStore {
   ): Promise<'moved' | 'behind' | 'token_changed'>;
   /** Counts a try of a step at that version (conditional on the head's version being it); gives the count. */
   countTry(job: string, version: number): Promise<number | 'stale'>;
+
+  // Notices (P2.7). moveHead marks the head unsent since `move.at`, or leaves the mark of an earlier move.
+  /**
+   * Domain events up to `version` were sent: moves `notified` forward to it, and takes the mark away where it is the head's version.
+   * `behind`: notified is that far already. `ahead`: the head's version is smaller (or there is no head); move the head first.
+   */
+  setNotified(job: string, version: number): Promise<'noted' | 'behind' | 'ahead'>;
+  /** Heads with notified < version, unsent since before `before`, longest first. A hint: the head is to be read. */
+  listUnnotified(before: number, limit: number): Promise<readonly string[]>;
 
   // Supervision (P2.2, P2.5, P2.8)
   /**
@@ -169,8 +247,31 @@ export interface RecordStore {
     state: string,
     cursor?: string,
   ): Promise<Page<{ readonly job: string; readonly name: string; readonly project: string; readonly version: number }>>;
+  /**
+   * Newest births first; at most `limit` rows (1 to JOBS_LIMIT). The index says which jobs, their heads say the rows, so a page may come
+   * back short, or empty with a cursor, where a head no longer fits the filter. Births at version 0 are listed too.
+   */
+  listJobs(filter: JobFilter, page: { readonly limit: number; readonly cursor?: string }): Promise<Page<JobRow>>;
+  /** How many jobs of a project have not ended, births included, counted to `atMost` (1 to COUNT_LIMIT). */
+  countActive(project: string, atMost: number): Promise<number>;
   /** Tokens owed since before `before`, oldest first, slots of both kinds. Never the token itself: tokens stay out of indexes (P2.6). */
   listOwed(before: number, limit: number): Promise<readonly { readonly job: string; readonly slot: string }[]>;
+
+  // Connection slots (P5.8)
+  /**
+   * Tries `slots` in that order, each by one conditional put: free, past its lease, or already this owner's (a Put whose answer was
+   * lost). `owner` is unique to one taking, and holds the slot until it returns it or SLOT_LEASE_MS after `at`. What is taken is
+   * counted as a connection in the hour of `at`.
+   */
+  takeSlot(
+    cluster: string,
+    login: string,
+    take: { readonly slots: readonly Slot[]; readonly owner: string; readonly at: number },
+  ): Promise<{ readonly kind: 'taken'; readonly slot: Slot } | { readonly kind: 'none' }>;
+  /** `gone`: this owner no longer holds it. */
+  returnSlot(cluster: string, login: string, slot: Slot, owner: string): Promise<'returned' | 'gone'>;
+  /** Slots taken in the hour (UTC) of `at`; a repeated request may count twice. */
+  readConnections(cluster: string, login: string, at: number): Promise<number>;
 
   // The poll's lease (P5.1)
   readLease(cluster: string, login: string): Promise<Lease | undefined>;

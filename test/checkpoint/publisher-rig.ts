@@ -14,6 +14,7 @@ const FEW_SECONDS = 15_000;
 /** Only what busybox itself has, under busybox's own shell: the poorest node there is. */
 const busyboxTools = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'busybox-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   if (spawnSync(placeOf('busybox'), ['--install', '-s', folder]).status !== 0) throw new Error('busybox gives none of its tools');
   return folder;
 };
@@ -24,13 +25,15 @@ export interface Shell {
   readonly path: string;
 }
 
+let found: readonly Shell[] | undefined;
 export const shells = (): readonly Shell[] => {
   const path = process.env['PATH'] ?? '';
-  return [
+  found ??= [
     { name: 'dash', words: [placeOf('dash')], path },
     { name: 'bash', words: [placeOf('bash'), '--posix'], path },
     { name: 'busybox', words: [placeOf('busybox'), 'sh'], path: busyboxTools() },
   ];
+  return found;
 };
 
 export const placeOf = (command: string): string => {

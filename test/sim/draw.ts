@@ -39,13 +39,13 @@ const some = <T>(random: Random, list: readonly T[], most: number): T[] => {
 const drawRule = (random: Random, shape: Shape): Rule => {
   const on = some(random, CAUSES_AND_CLASSES, 2);
   const luck = random.next();
-  if (luck < 0.12 && shape === 'slurm') {
+  if (luck < 0.2 && shape === 'slurm') {
     const by = random.pick(['scheduler', 'supervisor'] as const);
     // Whatever the scheduler requeues after must be its own, or the plan refuses (C026).
     const on = by === 'scheduler' ? SCHEDULERS_OWN : [random.pick(SCHEDULERS_OWN)];
     return { on: [...on], do: { requeue: { max: random.between(1, 3), by } } };
   }
-  if (luck < 0.3) {
+  if (luck < 0.38) {
     const options: Answer[] = some(random, RULE_ANSWERS, 3);
     const onExpiry = random.pick(options) as (typeof RULE_ANSWERS)[number];
     return {
@@ -53,7 +53,7 @@ const drawRule = (random: Random, shape: Shape): Rule => {
       do: { escalate: { options: options as (typeof RULE_ANSWERS)[number][], expiresAfterSeconds: random.between(60, 4000), onExpiry } },
     };
   }
-  if (luck < 0.4) return { on, do: { stop: {} } };
+  if (luck < 0.45) return { on, do: { stop: {} } };
   return {
     on,
     ...(random.chance(0.1) ? { when: { exitCode: [1, 3] } } : {}),
@@ -83,7 +83,23 @@ const drawPolicy = (random: Random, shape: Shape): Policy => {
   };
 };
 
-const drawEnds = (random: Random): unknown => {
+/** What a rule waits for, as a script says it; a policy whose rules are never met proves little. */
+const ENDS: Readonly<Record<string, unknown>> = {
+  preempted: 'preempted',
+  node_lost: 'node_lost',
+  out_of_memory: { out_of_memory: { scope: 'job' } },
+  exited: { exit: 1 },
+  time_limit: 'time_limit',
+  boot_failed: 'boot_failed',
+  launch_failed: 'launch_failed',
+  infrastructure: 'evicted',
+  application: { signal: 9 },
+  evidence: 'vanishes',
+};
+
+const drawEnds = (random: Random, policy: Policy): unknown => {
+  const asked = policy.rules.flatMap((rule) => rule.on).filter((on) => on in ENDS);
+  if (asked.length > 0 && random.chance(0.4)) return ENDS[random.pick(asked)];
   const luck = random.next();
   if (luck < 0.3) return 'completed';
   if (luck < 0.42) return { node_lost: drawLoss(random) };
@@ -114,7 +130,7 @@ export const drawLoss = (random: Random) => ({
 });
 
 /** A requeued run has no patience, so one that never starts would wait for ever, as it should (contract §4). */
-const drawRun = (random: Random, run: number) => {
+const drawRun = (random: Random, policy: Policy, run: number) => {
   const runsSeconds = random.between(1, random.chance(0.2) ? 1500 : 240);
   const publishes = random.chance(0.5)
     ? Array.from({ length: random.between(1, 3) }, (_, i) => ({ atSeconds: Math.floor((runsSeconds * (i + 1)) / 4), step: (i + 1) * 10 }))
@@ -134,7 +150,7 @@ const drawRun = (random: Random, run: number) => {
     program: {
       runsSeconds,
       publishes,
-      ends: drawEnds(random),
+      ends: drawEnds(random, policy),
       ...(random.chance(0.1) ? { ignoresResume: true } : {}),
       ...(random.chance(0.1) ? { silentAfterSeconds: random.between(0, 60) } : {}),
       endingSeconds: random.chance(0.2) ? random.between(1, 60) : 0,
@@ -142,7 +158,7 @@ const drawRun = (random: Random, run: number) => {
   };
 };
 
-const drawAttempt = (random: Random) => {
+const drawAttempt = (random: Random, policy: Policy) => {
   const tries = random.chance(0.12)
     ? [
         random.chance(0.4)
@@ -150,19 +166,22 @@ const drawAttempt = (random: Random) => {
           : { notNow: { reason: 'busy', retryAfterSeconds: random.between(1, 120) } },
       ]
     : [];
-  return [...tries, ...Array.from({ length: random.between(1, 3) }, (_, run) => drawRun(random, run))];
+  return [...tries, ...Array.from({ length: random.between(1, 3) }, (_, run) => drawRun(random, policy, run))];
 };
 
-export const drawSpec = (random: Random, name: string, cluster: string, shape: Shape, nowMs: number): Spec => ({
-  name,
-  cluster,
-  resources: { nodes: random.between(1, 4), tasksPerNode: 1, gpusPerNode: 0, memoryPerNodeMi: 1024 },
-  program: { command: ['train'], image: 'train:1', env: {}, secrets: {} },
-  timeLimitSeconds: random.between(60, 1500),
-  ...(random.chance(0.08) ? { deadline: nowMs + random.between(300, 4000) * 1000 } : {}),
-  patienceSeconds: random.between(300, 3000),
-  checkpoint: { required: random.chance(0.1) },
-  policy: drawPolicy(random, shape),
-  labels: {},
-  extensions: { memory: { script: Array.from({ length: random.between(1, 5) }, () => drawAttempt(random)) } },
-});
+export const drawSpec = (random: Random, name: string, cluster: string, shape: Shape, nowMs: number): Spec => {
+  const policy = drawPolicy(random, shape);
+  return {
+    name,
+    cluster,
+    resources: { nodes: random.between(1, 4), tasksPerNode: 1, gpusPerNode: 0, memoryPerNodeMi: 1024 },
+    program: { command: ['train'], image: 'train:1', env: {}, secrets: {} },
+    timeLimitSeconds: random.between(60, 1500),
+    ...(random.chance(0.08) ? { deadline: nowMs + random.between(300, 4000) * 1000 } : {}),
+    patienceSeconds: random.between(300, 3000),
+    checkpoint: { required: random.chance(0.1) },
+    policy,
+    labels: {},
+    extensions: { memory: { script: Array.from({ length: random.between(1, 5) }, () => drawAttempt(random, policy)) } },
+  };
+};

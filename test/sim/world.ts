@@ -121,6 +121,7 @@ class SimulatedWorld {
   #plan: ((spec: Spec) => Plan) | undefined;
   #broken: Broken | undefined;
   #brokenAt = 0;
+  #calmAt = Number.POSITIVE_INFINITY;
   /** Reconciles of every job under way. */
   #restarts = 0;
 
@@ -185,6 +186,7 @@ class SimulatedWorld {
       await this.#go(() => this.#kernel.nowMs < START_MS + this.#climate.troubledMs);
       if (this.#stopped()) return;
       this.#kernel.calm = true;
+      this.#calmAt = this.#kernel.nowMs;
       calmDown(this.#elements);
       await this.#comeToRest();
     } catch (error) {
@@ -298,7 +300,7 @@ class SimulatedWorld {
         );
         const raised = await store.raiseGeneration(job, from, at);
         const status = this.#engine.listExecutions({ status: 'RUNNING', maxResults: 1000 }).some(({ name }) => name === `${job}-${from}`);
-        if (this.#kernel.calm && this.#restarts === 0 && raised === 'raised' && waits && status)
+        if (at > this.#calmAt && this.#restarts === 0 && raised === 'raised' && waits && status)
           this.#breaks(new Broken('L3', `generation ${from} of ${job} waits as it was promised, and was replaced`));
         return raised;
       },
@@ -414,6 +416,8 @@ class SimulatedWorld {
     holds(commit, 'S10', () => `the log of ${job} has no version ${version}`);
     this.#kernel.note(() => `  ${job} ${version} ${commit.actor}: ${JSON.stringify(commit.events)}`);
     const judged = { cluster: this.#cluster.state, causes: this.#check.causes, copies: this.#copies };
+    // The step that this commit answers, and the one that follows from it.
+    if (tracked.view) this.#reach(`step ${nextStep(tracked.view, this.#kernel.nowMs).do}`);
     tracked.view = judgeCommit(judged, tracked.view, commit, this.#kernel.nowMs);
     tracked.commitId = commit.commitId;
     if (tracked.view.ended) tracked.endedAt ??= this.#kernel.nowMs;
@@ -436,7 +440,7 @@ class SimulatedWorld {
   /** No fault any more: within a bound every job has ended or told a person, and nothing of ours is left over. */
   async #comeToRest(): Promise<void> {
     const kernel = this.#kernel;
-    const calmAt = kernel.nowMs;
+    const calmAt = this.#calmAt;
     const lastStep = kernel.step + REST_STEPS;
     // Sweeps and reconcile come round first, or rest would be judged before they could repair anything.
     await this.#go(() => kernel.nowMs < calmAt + RECONCILE_MS + 60_000);

@@ -107,6 +107,15 @@ const environmentsOf = (attempt: Attempt): string[] =>
       .map((name) => `${folder}/${name}`),
   );
 
+const environmentOf = async (attempt: Attempt): Promise<Record<string, string> | undefined> => {
+  const file = environmentsOf(attempt).at(-1);
+  if (!file) return undefined;
+  const lines = readFileSync(file, 'utf8')
+    .split('\0')
+    .filter((line) => line.includes('='));
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+};
+
 const open = async (): Promise<Harness> => {
   const hostKey = readFileSync(`${DIR}/ssh/host_ed25519.pub`, 'utf8').split(' ').slice(0, 2).join(' ').trim();
   const sources = { random: (bytes: number) => randomBytes(bytes), nowMs: () => performance.now() };
@@ -140,14 +149,8 @@ const open = async (): Promise<Harness> => {
     },
     now: Date.now,
     cause: causeOf,
-    environmentOf: async (attempt) => {
-      const file = environmentsOf(attempt).at(-1);
-      if (!file) return undefined;
-      const lines = readFileSync(file, 'utf8')
-        .split('\0')
-        .filter((line) => line.includes('='));
-      return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
-    },
+    environmentOf,
+    nodeOf: async (attempt) => (await environmentOf(attempt))?.['SLURM_JOB_NODELIST'] ?? '',
     executionsOf: async (attempt) => environmentsOf(attempt).length,
     others: {
       submit: async (name) =>
@@ -164,7 +167,7 @@ const open = async (): Promise<Harness> => {
       isAlive: async ({ schedulerId }) =>
         /^(PD|R|CG|CF|S)$/m.test(as('alice', `squeue --me -h -t all -o '%i %t' | sed -n 's/^${schedulerId} //p'`)),
     },
-    limits: { startSeconds: 90, endSeconds: 60, watchSeconds: 20, gateSeconds: 30, expireSeconds: 100, requeueSeconds: 140 },
+    limits: { startSeconds: 90, endSeconds: 60, watchSeconds: 20, gateSeconds: 10, expireSeconds: 110, requeueSeconds: 140 },
   };
 };
 

@@ -107,7 +107,7 @@ describe.concurrent('short lives', () => {
   });
 
   it('an attempt that is never released destroys itself at its gate (P4.1)', async () => {
-    const job = await submit('never-released', { patience: '30s' });
+    const job = await submit('never-released', { patience: '10s' });
     await reaches(job, 'gated');
     const status = await ended(job, 280);
     expect(status.state).toBe('failed');

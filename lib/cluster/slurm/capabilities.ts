@@ -68,7 +68,12 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
       'yes',
       `--time in whole minutes, checked about every 30 s, OverTimeLimit ${said('OverTimeLimit')}; the wrapper enforces the exact limit`,
     ],
-    start_deadline: mechanism ? ['yes', '--deadline: a job that could no longer end before it is ended while pending'] : ['no', 'no gate'],
+    start_deadline: mechanism
+      ? [
+          'yes',
+          '--deadline: a job that could no longer end before it is ended while pending (before 24.05 not while it is held or its partition is down)',
+        ]
+      : ['no', 'no gate'],
     containers: containers(answers, has),
     admission_check: ['no', 'Slurm has none'],
     detects_preemption:

@@ -58,6 +58,8 @@ export interface Harness {
   busy?(): Spec;
   /** The environment that the last execution of the attempt saw, as it wrote it down. */
   environmentOf(attempt: Attempt): Promise<Readonly<Record<string, string>> | undefined>;
+  /** The scheduler's name of the first node of the attempt's last execution. */
+  nodeOf(attempt: Attempt): Promise<string>;
   /** How often the program of this attempt really began: the ground truth, not the scheduler's word. */
   executionsOf(attempt: Attempt): Promise<number>;
   /** Somebody else, with other means than the adapter. */

@@ -130,6 +130,7 @@ const open = (shape: Shape): Harness => {
     cause: (kind) => causeOf(world, kind),
     busy: () => specOf({ extensions: { memory: { script: script([{ notNow: { reason: 'QueueFull' } }, {}]) } } }),
     environmentOf: async (attempt) => executionsOf(attempt).at(-1)?.environment,
+    nodeOf: async (attempt) => executionsOf(attempt).at(-1)?.environment['DISPATCH_MASTER_ADDR'] ?? '',
     executionsOf: async (attempt) => executionsOf(attempt).length,
     others: {
       submit: async (name) => receiptOf(world.foreign.submit({ name, login: LOGIN, script: [{ program: { ends: 'hangs' } }] })!),

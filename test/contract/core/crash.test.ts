@@ -49,21 +49,24 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
     }
   });
 
-  test.each(['before', 'after'] as const)('given a process killed %s any one of its effects, then it ends the same (C022)', async (when) => {
-    const whole = await life({ ...STORY, shape });
-    await whole.ended();
-    for (const [i, name] of whole.process().calls.entries()) {
-      if (READS.has(name)) continue;
-      const one = await life({ ...STORY, shape, death: { call: i + 1, when } });
-      while (one.process().alive()) await one.advance(1);
-      await one.restartProcess(11);
-      await one.ended(3600);
-      const told = `killed ${when} call ${i + 1}, ${name}`;
-      expect(one.status().state, told).toBe('succeeded');
-      // One that never landed had no program: what follows it is the second of the script, and completes.
-      const bases = one.world.truth().executions.map(({ base }) => base.step);
-      expect(bases, told).toEqual(one.view().attempts[0]?.outcome?.cause === 'never_landed' ? [-1] : [-1, 100]);
-      reads(one);
-    }
-  });
+  test.each(['before', 'after'] as const)(
+    'given a process killed %s any one of its effects, then it ends the same (C022)',
+    async (when) => {
+      const whole = await life({ ...STORY, shape });
+      await whole.ended();
+      for (const [i, name] of whole.process().calls.entries()) {
+        if (READS.has(name)) continue;
+        const one = await life({ ...STORY, shape, death: { call: i + 1, when } });
+        while (one.process().alive()) await one.advance(1);
+        await one.restartProcess(11);
+        await one.ended(3600);
+        const told = `killed ${when} call ${i + 1}, ${name}`;
+        expect(one.status().state, told).toBe('succeeded');
+        // One that never landed had no program: what follows it is the second of the script, and completes.
+        const bases = one.world.truth().executions.map(({ base }) => base.step);
+        expect(bases, told).toEqual(one.view().attempts[0]?.outcome?.cause === 'never_landed' ? [-1] : [-1, 100]);
+        reads(one);
+      }
+    },
+  );
 });

@@ -163,4 +163,16 @@ describe('a lost node whose processes live on (P6.3)', () => {
     expect(waited < 60_000).toBe(over);
     reads(one);
   });
+
+  test('given no wrapper that could fence what survives, then the release waits all the same, and what it publishes is late (P4.7)', async () => {
+    const late = { ...survivor.program, publishes: [...survivor.program.publishes, { atSeconds: 900, step: 900 }] };
+    const script = [{ program: late }, { program: { runsSeconds: 900, ends: 'preempted' } }, { program: { runsSeconds: 60 } }];
+    const one = await life({ shape: 'kubernetes', rules: [relaunch(['node_lost', 'preempted'])], script, spec: { timeLimit: '4h' } });
+    await one.until((_, view) => view.attempts.length === 2);
+    const planned = one.at();
+    await one.until((_, view) => view.attempts[1]?.releasedAt !== undefined);
+    expect(one.at() - planned).toBeGreaterThanOrEqual(180);
+    expect(await one.ended()).toMatchObject({ state: 'succeeded', resumedFrom: { attempt: 1, trainingStep: 7 } });
+    reads(one, { survivors: true });
+  });
 });

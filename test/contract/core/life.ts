@@ -7,7 +7,7 @@ import { answerQuestion, type Commanded, cancelJob } from '../../../lib/app/comm
 import { type Planned, planJob } from '../../../lib/app/plan-job.ts';
 import type { Ports } from '../../../lib/app/ports.ts';
 import { type Status, statusOf } from '../../../lib/app/status.ts';
-import { submitJob } from '../../../lib/app/submit-job.ts';
+import { type Birth, submitJob } from '../../../lib/app/submit-job.ts';
 import { adapter } from '../../../lib/cluster/memory/adapter.ts';
 import { createMemoryCluster, type MemoryClusterOptions, type World } from '../../../lib/cluster/memory/world.ts';
 import type { Commit, Event, EventOf, EventType } from '../../../lib/job/event.ts';
@@ -69,7 +69,7 @@ const specOf = (given: Given): unknown => ({
 });
 
 /** Numbers in [0, 1), the same for the same seed. */
-const numbers = (seed: number) => {
+export const numbers = (seed: number) => {
   let last = seed;
   return (): number => {
     last = (last * 48_271) % 2_147_483_647;
@@ -218,16 +218,22 @@ export const life = async (given: Given = {}): Promise<Life> => {
     return planned;
   };
   const submit = async ({ spec, plan, login }: Ready): Promise<void> => {
-    const submitted = { spec, plan, principal: 'ada', project: 'p', login, key: 'once', payloadHash: plan.digest };
+    const submitted = { spec, plan, principal: 'ada', project: 'p', login, key: `once-${given.seed ?? 1}`, payloadHash: plan.digest };
     const asked = process;
-    let waits = true;
-    const answer = submitJob(asked.system().ports, submitted).then((born) => {
-      job = born.kind === 'submitted' ? born.view.job : born.job;
-      waits = false;
+    let born: Birth | undefined;
+    const answer = submitJob(asked.system().ports, submitted).then((birth) => {
+      born = birth;
+    });
+    let failed = false;
+    answer.catch(() => {
+      failed = true;
     });
     // A process that dies never answers: its caller asks again, with the same key, once there is another.
-    while (waits && asked.alive()) await clock.settle();
-    if (!waits) await answer;
+    while (!born && !failed && asked.alive()) await clock.settle();
+    if (!born && !failed) return;
+    await answer;
+    if (born?.kind !== 'submitted') throw new Error(`the key was used for ${born?.job}`);
+    job = born.view.job;
   };
   const restartProcess = async (afterSeconds = 0): Promise<void> => {
     process.kill();

@@ -151,6 +151,25 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
   });
 });
 
+test('given an absence that a sighting interrupts, then it counts anew: vanished only after five whole minutes (P5.6, C025)', async () => {
+  const one = await life({ unmatched: 'escalate', script: [{ program: { runsSeconds: 3000 } }] });
+  await one.until(({ attempt }) => attempt?.state === 'running');
+  const hidden = async (seconds: number): Promise<void> => {
+    one.world.lie({ hides: () => true, complete: true });
+    await one.advance(seconds);
+    one.world.lie(undefined);
+  };
+  await hidden(240);
+  await one.advance(5);
+  await hidden(240);
+  expect(one.status().state).toBe('running');
+  await one.advance(5);
+  await hidden(360);
+  expect(one.all('attempt_ended')).toMatchObject([{ outcome: { cause: 'vanished', class: 'evidence', confidence: 'likely' } }]);
+  expect((await one.ended()).state).toBe('succeeded');
+  reads(one);
+});
+
 test('given every cause that the memory cluster can produce, then none is told like another (promise 1)', () => {
   const told = new Set(ROWS.map(({ cause }) => cause));
   expect(told.size).toBeGreaterThanOrEqual(15);

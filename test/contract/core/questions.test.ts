@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<string, { readonly given: Given; readonly options: 
 };
 
 const asked = async (kind: string, shape: Shape, more: Given = {}): Promise<Life> => {
-  const one = await life({ shape, pollEverySeconds: 300, ...KINDS[kind]!.given, ...more });
+  const one = await life({ shape, pollEverySeconds: 600, ...KINDS[kind]!.given, ...more });
   const status = await one.until((now) => now.state === 'awaiting');
   expect(status.question).toMatchObject({ kind, options: KINDS[kind]!.options });
   expect(status.why).toContain(`waiting for an answer to q1 (${KINDS[kind]!.options.join(', ')})`);

@@ -83,7 +83,11 @@ describe('by the supervisor', () => {
   test('given an object that the scheduler has forgotten, then the requeue is refused, and that uses the rule up', async () => {
     const one = await life({
       ...given('supervisor', run('preempted', 10), run('completed', 5)),
-      first: (w) => w.faults.choose((call) => (call.verb === 'requeue' ? (w.purge('1'), undefined) : undefined)),
+      first: (w) =>
+        w.faults.choose(({ verb }) => {
+          if (verb === 'requeue') w.purge('1');
+          return undefined;
+        }),
     });
     const status = await one.ended();
     expect(status).toMatchObject({ state: 'failed', outcome: { cause: 'preempted' } });

@@ -101,16 +101,23 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
 });
 
 describe('where a name can be created once (P3.3, P3.5)', () => {
-  test.each([1, 2, 5])('given %i lost requests, then the same create is repeated until it is answered: one attempt, one object', async (times) => {
-    const one = await life({ shape: 'kubernetes', script: [fine], first: lost(times) });
-    expect(await one.ended()).toMatchObject({ state: 'succeeded', attempts: [{ n: 1 }] });
-    expect(one.world.truth().objects).toHaveLength(1);
-    expect(one.count('attempt_never_landed')).toBe(0);
-    reads(one);
-  });
+  test.each([1, 2, 5])(
+    'given %i lost requests, then the same create is repeated until it is answered: one attempt, one object',
+    async (times) => {
+      const one = await life({ shape: 'kubernetes', script: [fine], first: lost(times) });
+      expect(await one.ended()).toMatchObject({ state: 'succeeded', attempts: [{ n: 1 }] });
+      expect(one.world.truth().objects).toHaveLength(1);
+      expect(one.count('attempt_never_landed')).toBe(0);
+      reads(one);
+    },
+  );
 
   test('given a create that arrives hours late, after its repetition, then it finds its name taken: one object', async () => {
-    const one = await life({ shape: 'kubernetes', script: [{ program: { runsSeconds: 3000 } }], first: (world) => world.delaySubmission(2400) });
+    const one = await life({
+      shape: 'kubernetes',
+      script: [{ program: { runsSeconds: 3000 } }],
+      first: (world) => world.delaySubmission(2400),
+    });
     expect((await one.ended()).state).toBe('succeeded');
     expect(one.world.truth().objects).toHaveLength(1);
     expect(one.world.truth().executions).toHaveLength(1);

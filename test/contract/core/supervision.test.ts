@@ -32,7 +32,14 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
   test.each([1, 3, 6])('given %i recoveries, then at most 8 transitions more for each', async (times) => {
     const backoff = { initial: '2m', factor: 1, max: '2m' };
     const script = [...Array.from({ length: times }, () => publishing('preempted')), publishing('completed')];
-    const one = await life({ shape, limits: { attempts: 10 }, rules: [relaunch(['preempted'], { max: 9, backoff })], script, pollEverySeconds: 30, ...WEEK });
+    const one = await life({
+      shape,
+      limits: { attempts: 10 },
+      rules: [relaunch(['preempted'], { max: 9, backoff })],
+      script,
+      pollEverySeconds: 30,
+      ...WEEK,
+    });
     await one.ended(40_000);
     expect(one.status().attempts).toHaveLength(times + 1);
     expect(entered(one).length).toBeLessThanOrEqual(8 + 8 * times);
@@ -93,7 +100,10 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
     await one.until(({ attempt }) => attempt?.state === 'running');
     expect(one.system().engine.kill(`${one.job()}-1`)).toBe(true);
     expect((await one.ended(20_000)).state).toBe('succeeded');
-    const names = one.system().engine.listExecutions().map(({ name }) => name);
+    const names = one
+      .system()
+      .engine.listExecutions()
+      .map(({ name }) => name);
     expect(names).toContain(`${one.job()}-2`);
     reads(one);
   });
@@ -105,7 +115,10 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
     await one.ports().supervisors.start(one.job(), 2);
     expect((await one.ended(20_000)).state).toBe('succeeded');
     await one.advance(2 * TIMING.safetyWakeSeconds);
-    const ends = one.system().engine.listExecutions().map(({ status }) => status);
+    const ends = one
+      .system()
+      .engine.listExecutions()
+      .map(({ status }) => status);
     expect(ends).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     reads(one);
   });
@@ -117,7 +130,10 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
     expect(one.status()).toMatchObject({ state: 'pending', version: 1 });
     one.world.unreachable(false);
     expect(await one.ended(20_000)).toMatchObject({ state: 'succeeded', attempt: { n: 1 } });
-    const supervisors = one.system().engine.listExecutions().map(({ name, status }) => [name, status]);
+    const supervisors = one
+      .system()
+      .engine.listExecutions()
+      .map(({ name, status }) => [name, status]);
     expect(supervisors).toEqual([
       [`${one.job()}-2`, 'SUCCEEDED'],
       [`${one.job()}-1`, 'SUCCEEDED'],
@@ -134,7 +150,10 @@ test('given the loop cap, then the next generation takes over from the record al
   const input = { answer: {}, generation: 2, job: one.job(), loops: TIMING.loopsPerExecution };
   one.system().engine.startExecution({ name: `${one.job()}-2`, input: JSON.stringify(input) });
   expect((await one.ended(20_000)).state).toBe('succeeded');
-  const states = one.system().engine.history(`${one.job()}-2`).flatMap(({ type, state }) => (type.endsWith('StateEntered') ? [state] : []));
+  const states = one
+    .system()
+    .engine.history(`${one.job()}-2`)
+    .flatMap(({ type, state }) => (type.endsWith('StateEntered') ? [state] : []));
   expect(states).toEqual(['Advance', 'Route', 'ContinueAsNew', 'Done']);
   expect(one.system().engine.describeExecution(`${one.job()}-3`).status).toBe('SUCCEEDED');
   reads(one);

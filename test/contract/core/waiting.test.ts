@@ -105,7 +105,7 @@ const PHASES: readonly Phase[] = [
   },
   {
     phase: 'deferred',
-    life: { script: [Array.from({ length: 200 }, () => ({ notNow: { reason: 'queue full', retryAfterSeconds: 60 } }))] },
+    life: { script: [Array.from({ length: 200 }, () => ({ notNow: { reason: 'queue full', retryAfterSeconds: 600 } }))] },
     reached: (one) => one.until((status) => status.why.includes('waits to be sent again')),
     ran: 'no',
     attempts: 1,
