@@ -41,6 +41,7 @@ type Login = NonNullable<SlurmEntry['logins']>[number];
 
 const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening: Opening): Promise<Adapter> => {
   const { createSlurmAdapter } = await import('./slurm/adapter.ts');
+  const { publisherFile } = await import('../checkpoint/publisher.ts');
   const sources = { random: (bytes: number) => randomBytes(bytes), nowMs: () => performance.now() };
   const secret = opening.secret ?? ((name: string) => readFile(name, 'utf8'));
   const { transport } = entry;
@@ -53,6 +54,7 @@ const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening
     gpus: entry.gpus,
     now: opening.now,
     random: opening.random,
+    helpers: [publisherFile()],
     transports: (name) => {
       if (transport.type === 'shell') return shell!({ env: shellEnvironment() }, sources);
       const login = logins.find((one) => one.id === name);

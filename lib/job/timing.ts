@@ -44,6 +44,17 @@ export const TIMING = {
   backoffFactor: 2,
   backoffMostSeconds: 900,
   questionSeconds: 72 * 3600,
+  /** An outage of a cluster that lasts so long is asked about, once. */
+  clusterUnreachableSeconds: 6 * 3600,
+  /** A probe that is older is made again when it is needed. */
+  probeSeconds: 24 * 3600,
+  /** After a refused key a preflight tries again this often; after a changed host key only a person's doing is worth a try. */
+  blockedAgainSeconds: 900,
+  /** Waiting for a connection slot: a share of what has been waited already, between these. */
+  slotSeconds: 2,
+  slotMostSeconds: 20,
+  /** Connections of one login in an hour, polls aside, whatever the number of jobs (C047). */
+  connectionsPerHour: 1800,
   owedSeconds: 30,
   idempotencySeconds: 24 * 3600,
   unfinishedBirthSeconds: 900,

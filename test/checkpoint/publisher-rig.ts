@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { publisherText } from '../../lib/checkpoint/publisher.ts';
 import { epochOf } from '../../lib/job/identity.ts';
 
@@ -14,7 +15,7 @@ const FEW_SECONDS = 15_000;
 /** Only what busybox itself has, under busybox's own shell: the poorest node there is. */
 const busyboxTools = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'busybox-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   if (spawnSync(placeOf('busybox'), ['--install', '-s', folder]).status !== 0) throw new Error('busybox gives none of its tools');
   return folder;
 };

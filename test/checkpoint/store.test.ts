@@ -1,16 +1,19 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createBucketStore, type Objects } from '../../lib/checkpoint/bucket.ts';
 import { formatMarker } from '../../lib/checkpoint/marker.ts';
 import { createMemoryStore } from '../../lib/checkpoint/memory.ts';
 import { formatPoint } from '../../lib/checkpoint/point-text.ts';
 import type { CheckpointStore } from '../../lib/checkpoint/port.ts';
 import { createPosixStore } from '../../lib/checkpoint/posix.ts';
+import { createS3Objects, parseBucketRoot, s3Limits } from '../../lib/checkpoint/s3.ts';
 import { NOTHING, type Point } from '../../lib/job/event.ts';
 import { epochOf } from '../../lib/job/identity.ts';
 import { fixedByBase } from '../../lib/job/point.ts';
+import { CREDENTIALS, type S3Server, startS3 } from './s3-server.ts';
 
 const JOB = '0123456789abcdef';
 const OTHER = '0123456789abcdeg';
@@ -18,10 +21,10 @@ const OTHER = '0123456789abcdeg';
 /** One store, and a cluster's hands on what it shows. */
 interface Rig {
   readonly store: CheckpointStore;
-  save(path: string): void;
-  saved(path: string): boolean;
+  save(path: string): void | Promise<void>;
+  saved(path: string): boolean | Promise<boolean>;
   /** Something in `pub/` that is no marker. Absent where a store holds markers alone. */
-  stray?(name: string): void;
+  stray?(name: string): void | Promise<void>;
   fix?(n: number, run: number, base: Point): void;
   /** From now on a look fails somewhere on its way. */
   breaks(): void;
@@ -106,12 +109,47 @@ const bucket = (): Rig & { readonly keys: Set<string> } => {
   };
 };
 
+let server: S3Server;
+beforeAll(async () => {
+  server = await startS3();
+});
+afterAll(() => server.close());
+let folders = 0;
+
+/** The real client, over the wire, with signatures that are checked. */
+const s3 = (): Rig => {
+  server.answer(undefined);
+  const client = new S3Client({
+    ...s3Limits,
+    maxAttempts: 1,
+    endpoint: server.url,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: CREDENTIALS,
+  });
+  const prefixOf = (job: string): string => `t${folder}/${job}`;
+  const folder = folders++;
+  const put = async (key: string): Promise<void> =>
+    void (await client.send(new PutObjectCommand({ Bucket: server.bucket, Key: `${prefixOf(JOB)}/${key}`, Body: '', ContentLength: 0 })));
+  return {
+    store: createBucketStore(createS3Objects({ client, bucket: server.bucket, pageKeys: 3 }), prefixOf),
+    save: (path) => put(`${path}/part`),
+    saved: async (path) => {
+      const { KeyCount } = await client.send(new ListObjectsV2Command({ Bucket: server.bucket, Prefix: `${prefixOf(JOB)}/${path}/` }));
+      return (KeyCount ?? 0) > 0;
+    },
+    stray: (name) => put(`pub/${name}`),
+    breaks: () => server.answer(503),
+  };
+};
+
 const saved = (n: number, run: number, step: number) => ({ epoch: epochOf(n, run), step, path: `exec/${n}-${run}/step-${step}` });
 
 describe.each([
   ['memory', memory],
   ['posix', posix],
   ['bucket', bucket],
+  ['s3', s3],
 ] as const)('checkpoint store: %s', (_, rigged) => {
   test('P8.1 what was announced is listed, completely, whatever the number', async () => {
     const { store } = rigged();
@@ -150,17 +188,17 @@ describe.each([
   test('P5.5 a stray name costs nothing but a count', async () => {
     const rig = rigged();
     await rig.store.announce(JOB, saved(1, 0, 5));
-    for (const name of ['.nfs0001', 'README', formatMarker({ epoch: 1, step: 1, path: '../away' })]) rig.stray?.(name);
+    for (const name of ['.nfs0001', 'README', formatMarker({ epoch: 1, step: 1, path: '../away' })]) await rig.stray?.(name);
     expect(await rig.store.list(JOB)).toEqual({ kind: 'complete', publications: [saved(1, 0, 5)], strays: rig.stray ? 3 : 0 });
   });
 
   test('P8.4 removes the marker and the files, only those, and may be repeated', async () => {
     const rig = rigged();
     for (const step of [1, 2, 3]) {
-      rig.save(saved(1, 0, step).path);
+      await rig.save(saved(1, 0, step).path);
       await rig.store.announce(JOB, saved(1, 0, step));
     }
-    rig.save('exec/1-0/step-11');
+    await rig.save('exec/1-0/step-11');
     const doomed = [
       { publication: saved(1, 0, 1), files: true },
       { publication: saved(1, 0, 2), files: false },
@@ -168,7 +206,8 @@ describe.each([
     expect(await rig.store.remove(JOB, doomed)).toEqual({ markers: 2, saves: 1, failed: [] });
     expect(await rig.store.remove(JOB, doomed)).toMatchObject({ failed: [] });
     expect(await rig.store.list(JOB)).toMatchObject({ kind: 'complete', publications: [saved(1, 0, 3)] });
-    expect([1, 2, 3, 11].map((step) => rig.saved(`exec/1-0/step-${step}`))).toEqual([false, true, true, true]);
+    const left = [1, 2, 3, 11].map(async (step) => rig.saved(`exec/1-0/step-${step}`));
+    expect(await Promise.all(left)).toEqual([false, true, true, true]);
   });
 
   test('what no marker can say is a mistake of the caller', async () => {
@@ -234,4 +273,39 @@ describe('posix alone', () => {
     expect(failed).toEqual([{ path: 'exec/1-0/step-1', says: expect.stringContaining('link') }]);
     expect(readdirSync(away)).toEqual(['step-1']);
   });
+});
+
+describe('s3 alone', () => {
+  test.each([403, 409, 500])('P8.1 an announcement that was answered with %s is unknown, not announced', async (status) => {
+    const { store } = s3();
+    server.answer(status);
+    expect(await store.announce(JOB, saved(1, 0, 1))).toMatchObject({ kind: 'unknown' });
+  });
+
+  test('a listing that is cut short without a place to go on is not complete', async () => {
+    const client = new S3Client({ region: 'us-east-1', credentials: CREDENTIALS });
+    client.send = (async () => ({ IsTruncated: true, Contents: [{ Key: 'x' }] })) as typeof client.send;
+    const store = createBucketStore(createS3Objects({ client, bucket: 'b' }), (job) => job);
+    expect(await store.list(JOB)).toMatchObject({ kind: 'unknown', says: expect.stringContaining('cut short') });
+  });
+
+  test('P8.4 an object that stayed is said', async () => {
+    const client = new S3Client({ region: 'us-east-1', credentials: CREDENTIALS });
+    client.send = (async (command: unknown) =>
+      command instanceof DeleteObjectsCommand ? { Errors: [{ Key: 'k', Code: 'AccessDenied' }] } : {}) as typeof client.send;
+    const store = createBucketStore(createS3Objects({ client, bucket: 'b' }), (job) => job);
+    expect(await store.remove(JOB, [{ publication: saved(1, 0, 1), files: false }])).toMatchObject({
+      markers: 0,
+      failed: [{ path: 'exec/1-0/step-1' }],
+    });
+  });
+
+  test.each([
+    ['s3://bucket/a/b/', { bucket: 'bucket', prefix: 'a/b' }],
+    ['s3://my.bucket-1/x', { bucket: 'my.bucket-1', prefix: 'x' }],
+    ['s3://bucket', undefined],
+    ['s3://bucket/', undefined],
+    ['s3://B/x', undefined],
+    ['/bucket/x', undefined],
+  ])('the root %s', (root, parts) => expect(parseBucketRoot(root)).toEqual(parts));
 });

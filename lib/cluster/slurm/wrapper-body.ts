@@ -68,13 +68,13 @@ d_claim_run() {
 }
 
 # What awk needs to read a marker's path: base32, lower case, no padding.
-d_decode='function decode(t,  i, k, v, b, d, c, out) {
+d_decode='function decode(t,  i, j, k, v, b, d, c, out) {
   v = 0; b = 0; out = ""
   for (i = 1; i <= length(t); i++) {
     k = index("abcdefghijklmnopqrstuvwxyz234567", substr(t, i, 1)) - 1
     if (k < 0) return ""
     v = v * 32 + k; b += 5
-    if (b >= 8) { b -= 8; d = 2 ^ b; c = int(v / d); v = v - c * d; if (c < 32 || c == 127) return ""; out = out sprintf("%c", c) }
+    if (b >= 8) { b -= 8; d = 1; for (j = 0; j < b; j++) d = d * 2; c = int(v / d); v = v - c * d; if (c < 32 || c == 127) return ""; out = out sprintf("%c", c) }
   }
   return out
 }'
