@@ -98,7 +98,7 @@ const waiting = (view: View, now: number, until: number, question: string | unde
   return question ? directive('answer', view.version, now, safe, question) : directive('await', view.version, now, safe);
 };
 
-const PACES: Readonly<Record<Pace, readonly [first: number, most: number]>> = {
+const PACES: Readonly<Record<Exclude<Pace, 'slot'>, readonly [first: number, most: number]>> = {
   retry: [TIMING.retrySeconds, TIMING.retryMostSeconds],
   settle: [TIMING.lookUpSeconds, TIMING.lookUpMostSeconds],
   cancel: [TIMING.cancelAgainSeconds, TIMING.cancelAgainMostSeconds],
@@ -108,6 +108,7 @@ const PACES: Readonly<Record<Pace, readonly [first: number, most: number]>> = {
 const laterTry = async (ports: Ports, performed: Extract<Performed, { kind: 'nothing' }>): Promise<Directive> => {
   const { view, pace, says } = performed;
   ports.log('info', 'nothing was learnt', { job: view.job, version: view.version, says });
+  if (pace === 'slot') return pausing(view, ports.now(), slotAgainAt(view, performed.notBefore ?? 0, ports.now()));
   const tries = await ports.store.countTry(view.job, view.version);
   const now = ports.now();
   if (tries === 'stale') return directive('again', view.version, now, now);
@@ -115,7 +116,23 @@ const laterTry = async (ports: Ports, performed: Extract<Performed, { kind: 'not
   const ceiling = Math.min(first * 2 ** (tries - 1), most);
   // Equal jitter: never sooner than half, so that a settle time is not hammered.
   const seconds = ceiling / 2 + (seeded(`${view.job}:${view.version}:${tries}`) * ceiling) / 2;
-  const until = now + Math.ceil(seconds * 1000);
+  return pausing(view, now, now + Math.ceil(seconds * 1000));
+};
+
+/**
+ * Seconds, not minutes: a share of what was waited since the last commit, so that many who wait for few slots neither hammer nor
+ * sleep through a free one (protocols §5.8). Not counted as a try: the cluster was not asked.
+ */
+const slotAgainAt = (view: View, notBefore: number, now: number): number => {
+  const waitedSeconds = (now - view.updatedAt) / 1000;
+  const ceiling = Math.min(Math.max(waitedSeconds / 3, TIMING.slotSeconds), TIMING.slotMostSeconds);
+  const jitter = 0.5 + seeded(`${view.job}:${view.version}:${now}`) / 2;
+  // Not past what a try may wait at most: what is due may change meanwhile, the deadline for one.
+  const from = Math.min(Math.max(now, notBefore), now + TIMING.retryMostSeconds * 1000);
+  return from + Math.ceil(ceiling * jitter * 1000);
+};
+
+const pausing = (view: View, now: number, until: number): Directive => {
   const question = blockingQuestion(view);
   return question
     ? directive('answer', view.version, now, Math.min(until, question.expiresAt), question.id)

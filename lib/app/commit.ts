@@ -4,8 +4,9 @@
  * returns for the new view is what counts, so a conflict drops a decision and never a fact.
  */
 import { AssertionFailed } from '../job/assertion.ts';
-import { type Commit, type Event, eventSchema, SCHEMA } from '../job/event.ts';
+import { type Commit, type Event, type EventType, eventSchema, SCHEMA } from '../job/event.ts';
 import { RecordFailure } from '../job/failure.ts';
+import { LOG_ENDS_ONLY } from '../job/limit.ts';
 import { withWithdrawals } from '../job/moot.ts';
 import { overOf } from '../job/over.ts';
 import { fold, type View } from '../job/view.ts';
@@ -18,6 +19,9 @@ const CONFLICTS = 5;
 export const SUPERVISOR = 'supervisor';
 /** Actors that are the job's supervisor at work, or speak through it: it does not wait meanwhile. */
 const AWAKE: ReadonlySet<string> = new Set([SUPERVISOR, 'token']);
+
+/** What only tells how it goes on, and may do so for ever: a record that is nearly full keeps its room for how it ends. */
+const NEWS: ReadonlySet<EventType> = new Set(['attempt_observed', 'checkpoint_published']);
 
 export interface Committed {
   readonly view: View;
@@ -38,10 +42,11 @@ export const commit = async (ports: Ports, from: View | string, actor: string, d
     const now = ports.now();
     const events = decide(view, now);
     if (!events || events.length === 0) return { view };
+    if (view.version >= LOG_ENDS_ONLY && events.every(({ type }) => NEWS.has(type))) return { view };
     const made = compose(view, events, actor, now, ports.random);
     if ((await ports.store.append(made)) === 'appended') {
       const after = fold([made], view) as View;
-      await publish(ports, after, AWAKE.has(actor));
+      await publish(ports, after, AWAKE.has(actor), { before: view, commit: made });
       return { view: after, commitId: made.commitId };
     }
     await ports.sleep(Math.ceil(ports.random() * 20 * 2 ** i));

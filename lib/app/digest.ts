@@ -8,6 +8,7 @@ import { attribute } from '../job/attribution.ts';
 import { type Outcome, outcomeOf } from '../job/cause.ts';
 import type { Event, Look } from '../job/event.ts';
 import { LOG_RULES_STOP } from '../job/limit.ts';
+import { standingAnswer } from '../job/question.ts';
 import { TIMING } from '../job/timing.ts';
 import { type AttemptView, lastAttempt, type View } from '../job/view.ts';
 import { seenOfAttempt } from './summary.ts';
@@ -110,7 +111,7 @@ const revived = (view: View, attempt: AttemptView, live: Live, watch: Watch, loo
       ? { events: [{ type: 'attempt_requeued', n, run: live.run, look: lookOf(look) }], watch }
       : unchanged(watch);
   }
-  if (attempt.outcome?.class === 'evidence' && !view.decision) {
+  if (isProvisional(view, attempt)) {
     return { events: [{ type: 'attempt_observed', n, state: live.state, run: live.run, look: lookOf(look) }], watch };
   }
   if (attempt.findings.some((f) => f.kind === 'active_after_end')) return unchanged(watch);
@@ -151,9 +152,12 @@ const runsBegun = (view: View, attempt: AttemptView, run: number, look: PollLook
   return isRequeued(view, attempt) ? [{ type: 'attempt_requeued', n: attempt.n, run, look: lookOf(look) }] : [];
 };
 
-/** An outcome of class evidence is provisional until something was decided on it (contract §3). */
+/** An outcome of class evidence, until something was decided on it (contract §3): a person's word that ends the job is that, too. */
+const isProvisional = (view: View, attempt: AttemptView): boolean =>
+  attempt.outcome?.class === 'evidence' && !view.decision && standingAnswer(view, attempt)?.kind !== 'end';
+
 const replaces = (view: View, attempt: AttemptView, outcome: Outcome): boolean =>
-  attempt.outcome?.class === 'evidence' && !view.decision && outcome.cause !== attempt.outcome.cause;
+  isProvisional(view, attempt) && outcome.cause !== attempt.outcome?.cause;
 
 const endEvent = (attempt: AttemptView, ended: Ended, look: PollLook): Event => {
   const whole = ended.missing.length === 0;

@@ -4,7 +4,9 @@
  * never overwrite the living token. A Park that is too late throws StaleDecision, which the machine catches back to Advance.
  */
 import { nextStep } from '../job/next-step.ts';
+import type { TokenOrder } from '../record/port.ts';
 import { loadView } from './load.ts';
+import { notifyReissued } from './notify.ts';
 import type { Ports } from './ports.ts';
 import { mustWake } from './wake.ts';
 
@@ -35,10 +37,19 @@ export class Superseded extends Error {
 export const park = async (ports: Ports, input: ParkInput): Promise<void> => {
   const { job, token, version, until, question } = input;
   const order = { generation: input.generation, enteredAt: Date.parse(input.enteredAt), retry: input.retry };
+  // A token that still lies there was neither answered nor woken: a person may hold it, and this one takes its place.
+  const before = question === '' || !ports.bus ? undefined : await ports.store.readWake(job, question);
   const parked = await ports.store.park(job, question, { token, order, version, until, question });
   if (parked === 'superseded') throw new Superseded(`generation ${input.generation} of job ${job} was replaced`);
   if (parked === 'stale') throw new StaleDecision(`job ${job} moved on from version ${version}`);
   if (question !== '') await lookAgain(ports, input);
+  if (before && before.token !== token) await tellReissued(ports, input, order);
+};
+
+const tellReissued = async (ports: Ports, { job, version, question }: ParkInput, order: TokenOrder): Promise<void> => {
+  const view = await loadView(ports.store, job);
+  const asked = view?.questions.find((one) => one.id === question);
+  if (view && asked && !asked.closed) await notifyReissued(ports, view, asked, { version, ...order });
 };
 
 /**

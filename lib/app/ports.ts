@@ -6,6 +6,7 @@
 import type { Adapter } from '../cluster/port.ts';
 import type { Probe } from '../job/capability.ts';
 import type { RecordStore } from '../record/port.ts';
+import type { Notice } from './notices.ts';
 
 export interface Supervisors {
   /** Starts the execution `<job>-<generation>`. A name that is taken is done: idempotent by name. */
@@ -21,6 +22,19 @@ export class SupervisorsFailure extends Error {
   readonly retryable = true;
 }
 
+/** Where domain events go (contract §11). */
+export interface Bus {
+  /** Returns once all of them are kept; the same one may come again. Throws BusFailure when that is not known. */
+  put(notices: readonly Notice[]): Promise<void>;
+}
+
+/** The bus did not say that it keeps what was put: it is put again by the next sweep. */
+export class BusFailure extends Error {
+  override readonly name = 'BusFailure';
+  readonly code = 'bus/unavailable';
+  readonly retryable = true;
+}
+
 export interface ClusterConfiguration {
   readonly id: string;
   readonly adapter: Adapter;
@@ -28,12 +42,19 @@ export interface ClusterConfiguration {
   readonly landingBoundSeconds: number;
   /** May be looked at but never written to. */
   readonly readOnly: boolean;
-  readonly logins: readonly { readonly id: string; readonly user: string }[];
+  /** `allow`: the principals and groups that it is for; absent: everybody who may submit. */
+  readonly logins: readonly { readonly id: string; readonly user: string; readonly allow?: readonly string[] }[];
+  /** Of everything that is configured for it: a change is worth another probe. Absent: never told apart. */
+  readonly digest?: string;
+  /** Of a login's secret as it is now: a change is worth another try of a refused key. Throws where it cannot be read. */
+  readonly secretDigest?: (login: string) => Promise<string>;
 }
 
 export interface Ports {
   readonly store: RecordStore;
   readonly supervisors: Supervisors;
+  /** Undefined: nobody is told, and what would be told waits unsent. */
+  readonly bus?: Bus;
   /** Undefined: the configuration no longer names that cluster. */
   readonly clusters: ReadonlyMap<string, ClusterConfiguration>;
   /** The last probe of a cluster and login; planning and submitting need one. */

@@ -8,7 +8,10 @@
 import { TIMING } from '../job/timing.ts';
 import { blockingQuestion, fold } from '../job/view.ts';
 import type { Head, Wake } from '../record/port.ts';
+import { apart } from './apart.ts';
+import { tendCluster } from './cluster/note.ts';
 import { loadView } from './load.ts';
+import { notifyFailing, notifyUnsent } from './notify.ts';
 import { type Ports, SupervisorsFailure } from './ports.ts';
 import { publish, sendOwed, wakeQuestion } from './wake.ts';
 
@@ -28,11 +31,15 @@ export const reconcile = async (ports: Ports, options: { readonly everyJob?: boo
     const page = await ports.store.listUnended(cursor);
     for (const { job } of page.items) {
       counts.jobs++;
-      const did = await reconcileJob(ports, job, options.everyJob ?? false);
+      const did = await apart(ports, job, () => reconcileJob(ports, job, options.everyJob ?? false));
       if (did) counts[did]++;
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
+  // A cluster has no supervisor of its own (contract §8).
+  for (const cluster of ports.clusters.keys()) await tendCluster(ports, cluster, 'system');
+  // After the heads were repaired: what a dead writer left is then on the list.
+  await notifyUnsent(ports, options.everyJob ? 0 : TIMING.owedSeconds * 1000);
   return { ...counts, owed };
 };
 
@@ -73,6 +80,7 @@ const isSilent = (head: Head, wakes: readonly (Wake | undefined)[], now: number,
 
 const restart = async (ports: Ports, head: Head): Promise<boolean> => {
   const from = head.supervisor.generation;
+  if (head.supervisor.failures > 0) await notifyFailing(ports, head.job, from, head.supervisor.failures);
   if ((await ports.store.raiseGeneration(head.job, from, ports.now())) === 'changed') return false;
   try {
     await ports.supervisors.start(head.job, from + 1);

@@ -3,7 +3,7 @@
  * idempotency key, head at version 0, first event, execution. There is no in-flight answer: a retry with the same
  * key and payload repeats every conditional step and answers with whatever is there.
  */
-import { type Commit, type Event, SCHEMA } from '../job/event.ts';
+import { type Commit, type Event, type Receipt, SCHEMA } from '../job/event.ts';
 import { newJobId } from '../job/identity.ts';
 import type { Plan } from '../job/plan.ts';
 import type { Spec } from '../job/spec.ts';
@@ -34,7 +34,32 @@ export type Birth =
 
 const CLASHES = 5;
 
-export const submitJob = async (ports: Ports, submitted: Submitted): Promise<Birth> => {
+/** What any birth needs, whoever asked for it. */
+interface Born extends Pick<Submitted, 'principal' | 'project' | 'login' | 'key' | 'payloadHash'> {
+  readonly name: string;
+  readonly cluster: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly first: (job: string) => Promise<Event>;
+}
+
+export const submitJob = (ports: Ports, submitted: Submitted): Promise<Birth> => {
+  const { name, cluster, labels } = submitted.spec;
+  return bear(ports, { ...submitted, name, cluster, labels, first: (job) => jobSubmitted(ports, submitted, job) });
+};
+
+/** Of a job that somebody else submitted. One object is adopted once per principal (within the life of a key), however often it is asked for. */
+export const adoptJob = (
+  ports: Ports,
+  adopted: Pick<Submitted, 'principal' | 'project'> & { readonly name: string; readonly receipt: Receipt },
+): Promise<Birth> => {
+  const { principal, project, name, receipt } = adopted;
+  const { cluster, login, schedulerId, submittedAt } = receipt;
+  const key = `adopt ${cluster} ${schedulerId} ${submittedAt}`;
+  const first = async (): Promise<Event> => ({ type: 'job_adopted', name, principal, project, receipt });
+  return bear(ports, { principal, project, login, key, payloadHash: key, name, cluster, labels: {}, first });
+};
+
+const bear = async (ports: Ports, submitted: Born): Promise<Birth> => {
   const { principal, key, payloadHash } = submitted;
   let claim = await ports.store.claimKey({ principal, key, payloadHash, job: newJobId(ports.now(), ports.random), at: ports.now() });
   if (claim.payloadHash !== payloadHash) return { kind: 'key_reused', job: claim.job };
@@ -49,7 +74,7 @@ export const submitJob = async (ports: Ports, submitted: Submitted): Promise<Bir
   throw new Error(`no free job id in ${CLASHES} tries`);
 };
 
-const headOf = (ports: Ports, submitted: Submitted, job: string): Head => {
+const headOf = (ports: Ports, submitted: Born, job: string): Head => {
   const at = ports.now();
   return {
     job,
@@ -59,13 +84,25 @@ const headOf = (ports: Ports, submitted: Submitted, job: string): Head => {
     principal: submitted.principal,
     key: submitted.key,
     payloadHash: submitted.payloadHash,
-    summary: { active: '', state: 'pending', watchline: '', name: submitted.spec.name, project: submitted.project, ended: false },
+    summary: {
+      active: '',
+      state: 'pending',
+      watchline: '',
+      name: submitted.name,
+      project: submitted.project,
+      ended: false,
+      cluster: submitted.cluster,
+      login: submitted.login,
+      cause: '',
+      updatedAt: at,
+    },
     supervisor: { generation: 1, machine: MACHINE, failures: 0, seenAt: at, takenAt: 0 },
     tries: { version: 0, count: 0 },
+    notified: 0,
   };
 };
 
-const firstEvent = async (ports: Ports, submitted: Submitted, job: string): Promise<View> => {
+const firstEvent = async (ports: Ports, submitted: Born, job: string): Promise<View> => {
   const there = await loadView(ports.store, job);
   const view = there ?? (await appendFirst(ports, submitted, job));
   await publish(ports, view);
@@ -75,13 +112,13 @@ const firstEvent = async (ports: Ports, submitted: Submitted, job: string): Prom
 };
 
 /** Reconcile gives up a birth that takes too long: an event that came after all must not be left without a head, on no list (G2). */
-const withHead = async (ports: Ports, submitted: Submitted, view: View): Promise<void> => {
+const withHead = async (ports: Ports, submitted: Born, view: View): Promise<void> => {
   if (await ports.store.readHead(view.job)) return;
   await ports.store.createHead(headOf(ports, submitted, view.job));
   await publish(ports, view);
 };
 
-const appendFirst = async (ports: Ports, submitted: Submitted, job: string): Promise<View> => {
+const appendFirst = async (ports: Ports, submitted: Born, job: string): Promise<View> => {
   const first: Commit = {
     job,
     version: 1,
@@ -89,8 +126,10 @@ const appendFirst = async (ports: Ports, submitted: Submitted, job: string): Pro
     at: ports.now(),
     actor: `user:${submitted.principal}`,
     schema: SCHEMA,
-    events: [checked(await jobSubmitted(ports, submitted, job))],
+    events: [checked(await submitted.first(job))],
   };
+  // Before the event, so that no job is ever without its labels (protocols §1.6); a list drops those of a birth that came to nothing.
+  if (Object.keys(submitted.labels).length > 0) await ports.store.putLabels(job, submitted.labels);
   if ((await ports.store.append(first)) === 'appended') return fold([first]) as View;
   const other = await loadView(ports.store, job);
   if (!other) throw new Error(`job ${job}: version 1 is taken and cannot be read`);

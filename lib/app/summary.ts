@@ -4,10 +4,8 @@
  */
 import { seenOf, type Target } from '../cluster/port.ts';
 import { type AttemptView, isObserved, jobState, lastAttempt, type View } from '../job/view.ts';
-import type { ActiveRow, Summary } from '../record/port.ts';
+import { type ActiveRow, type Summary, watchlineBytes } from '../record/port.ts';
 
-/** What a poll reads per job (lib/record/port.ts). A root that does not fit is left out: the poll reads the log of such a job instead. */
-const WATCHLINE_BYTES = 200;
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 export const loginKey = (cluster: string, login: string): string => `${cluster}#${login}`;
@@ -15,13 +13,18 @@ export const loginKey = (cluster: string, login: string): string => `${cluster}#
 export const summaryOf = (view: View): Summary => {
   const attempt = lastAttempt(view);
   const watched = attempt && isWatched(view, attempt);
+  const active = watched ? loginKey(attempt.cluster, attempt.login) : '';
   return {
-    active: watched ? loginKey(attempt.cluster, attempt.login) : '',
+    active,
     state: jobState(view),
-    watchline: watched ? watchlineOf(view, attempt) : '',
+    watchline: watched ? watchlineOf(view, attempt, watchlineBytes(active)) : '',
     name: view.name,
     project: view.project,
     ended: view.ended !== undefined,
+    cluster: attempt?.cluster ?? view.spec?.cluster ?? '',
+    login: view.login,
+    cause: (view.ended?.outcome ?? attempt?.outcome)?.cause ?? '',
+    updatedAt: view.updatedAt,
   };
 };
 
@@ -48,10 +51,11 @@ const RELEASED = 1;
 const REQUEUEABLE = 2;
 const ADOPTED = 4;
 
-const watchlineOf = (view: View, attempt: AttemptView): string => {
+/** What a poll reads per job. A root that does not fit is left out: the poll reads the log of such a job instead. */
+const watchlineOf = (view: View, attempt: AttemptView, mostBytes: number): string => {
   const text = isObserved(view) ? attempt.identity : view.spec?.checkpoint?.root;
   const line = JSON.stringify(lineOf(view, attempt, text ?? 0));
-  return bytesOf(line) <= WATCHLINE_BYTES ? line : JSON.stringify(lineOf(view, attempt, 1));
+  return bytesOf(line) <= mostBytes ? line : JSON.stringify(lineOf(view, attempt, 1));
 };
 
 const lineOf = (view: View, attempt: AttemptView, text: Line[8]): Line => {
@@ -83,6 +87,8 @@ export interface Watched {
   readonly stalledAfterSeconds: number;
   /** The root (of an adopted job: the identity) did not fit: take it from the log. */
   readonly rootInLog: boolean;
+  /** It is the identity of an adopted job that did not fit: without it the object is not recognised. */
+  readonly nameInLog: boolean;
 }
 
 export const watchedOf = (row: ActiveRow, cluster: string, login: string, identity: (n: number) => string): Watched => {
@@ -93,6 +99,7 @@ export const watchedOf = (row: ActiveRow, cluster: string, login: string, identi
   return {
     stalledAfterSeconds,
     rootInLog: text === 1,
+    nameInLog: adopted && text === 1,
     target: {
       job: row.job,
       n,

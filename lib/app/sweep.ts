@@ -3,13 +3,13 @@
  * Guards S7 and promise 5. It looked first and reads the log now. It ends only what the record surely does not want; what has
  * no record here is reported and never touched (it may be a restored table), and another tag is none of our business.
  */
-import type { FoundObject } from '../cluster/port.ts';
+import type { FoundObject, Session } from '../cluster/port.ts';
 import { parseIdentity } from '../job/identity.ts';
 import { type AttemptView, lastAttempt, type View } from '../job/view.ts';
+import { apart } from './apart.ts';
 import { commit } from './commit.ts';
 import { loadView } from './load.ts';
 import type { Ports } from './ports.ts';
-import { isUnreachable, withSession } from './step/work.ts';
 
 /** An ended attempt counts as not ended for so long: its successor's release, or its own requeue, looks for itself. */
 const SETTLED_MS = 10 * 60 * 1000;
@@ -17,44 +17,51 @@ const MOST = 100;
 
 export const sweepObjects = async (
   ports: Ports,
+  session: Pick<Session, 'discard'>,
   cluster: string,
-  login: string,
   objects: readonly FoundObject[],
   actor: string,
 ): Promise<void> => {
   const doomed: FoundObject[] = [];
-  for (const object of objects.slice(0, MOST)) {
+  for (const object of someOf(objects, ports.random)) {
     const identity = parseIdentity(object.receipt.identity);
     if (!identity || identity.tag !== ports.tag) continue;
-    const view = await loadView(ports.store, identity.job);
-    if (!view) {
-      ports.log('warn', 'an object of our tag has no record here: left alone', {
-        cluster,
-        identity: object.receipt.identity,
-        id: object.receipt.schedulerId,
-      });
-      continue;
-    }
-    const verdict = judge(view, object, ports.now());
-    if (verdict === 'duplicate') await recordDuplicate(ports, view.job, object, actor);
+    const verdict = await apart(ports, identity.job, () => judged(ports, cluster, object, identity.job, actor));
     if (verdict === 'discard') doomed.push(object);
   }
-  if (doomed.length === 0) return;
-  const said = await withSession(ports, cluster, login, async (session) => {
-    for (const object of doomed) {
-      const answer = await session.discard(object.receipt);
-      ports.log('warn', 'discarded an object that the record does not want', {
-        cluster,
-        identity: object.receipt.identity,
-        id: object.receipt.schedulerId,
-        answer: answer.kind,
-      });
-    }
-  });
-  if (isUnreachable(said)) ports.log('warn', 'sweep could not discard', { cluster, says: said.unreachable });
+  for (const object of doomed) {
+    const answer = await session.discard(object.receipt);
+    ports.log('warn', 'discarded an object that the record does not want', {
+      cluster,
+      identity: object.receipt.identity,
+      id: object.receipt.schedulerId,
+      answer: answer.kind,
+    });
+  }
 };
 
-const judge = (view: View, object: FoundObject, now: number): 'leave' | 'duplicate' | 'discard' => {
+/** Begun anywhere when they are too many: what stays for ever at the front of the list must not hide the rest. */
+const someOf = (objects: readonly FoundObject[], random: () => number): readonly FoundObject[] => {
+  if (objects.length <= MOST) return objects;
+  const from = Math.floor(random() * objects.length);
+  return [...objects.slice(from), ...objects.slice(0, from)].slice(0, MOST);
+};
+
+const judged = async (ports: Ports, cluster: string, object: FoundObject, job: string, actor: string): Promise<Verdict> => {
+  const view = await loadView(ports.store, job);
+  if (!view) {
+    const { identity, schedulerId: id } = object.receipt;
+    ports.log('warn', 'an object of our tag has no record here: left alone', { cluster, identity, id });
+    return 'leave';
+  }
+  const verdict = judge(view, object, ports.now());
+  if (verdict === 'duplicate') await recordDuplicate(ports, job, object, actor);
+  return verdict;
+};
+
+type Verdict = 'leave' | 'duplicate' | 'discard';
+
+const judge = (view: View, object: FoundObject, now: number): Verdict => {
   if (view.ended) return now - view.ended.at > SETTLED_MS ? 'discard' : 'leave';
   const attempt = view.attempts[object.n - 1];
   // Not planned yet by what we can read, or its answer is being settled: whoever does that binds it.

@@ -6,6 +6,7 @@
 import { nextStep } from '../job/next-step.ts';
 import type { View } from '../job/view.ts';
 import type { Wake } from '../record/port.ts';
+import { type Made, notify } from './notify.ts';
 import { type Ports, SupervisorsFailure } from './ports.ts';
 import { summaryOf } from './summary.ts';
 
@@ -19,20 +20,23 @@ export const mustWake = (after: View, wake: Pick<Wake, 'until' | 'question'>, no
 
 /**
  * Moves the head to the view's version, takes the token in the same update where it must, and signals it. `awake`: the writer is
- * the supervisor itself, so probably no token is parked.
+ * the supervisor itself, so probably no token is parked. `made`: the commit that the view ends with, where the caller has it in hand.
  */
-export const publish = async (ports: Ports, view: View, awake = false): Promise<void> => {
-  await moveHead(ports, view, awake);
+export const publish = async (ports: Ports, view: View, awake = false, made?: Made): Promise<void> => {
+  const moved = await moveHead(ports, view, awake);
   await wakeQuestion(ports, view);
+  // Whoever moved the head tells of it (P2.7); another writer's move is another writer's to tell.
+  if (moved) await notify(ports, view.job, made);
 };
 
-const moveHead = async (ports: Ports, view: View, awake: boolean): Promise<void> => {
+/** Whether it was this call that moved it. */
+const moveHead = async (ports: Ports, view: View, awake: boolean): Promise<boolean> => {
   for (let i = 0; i < TRIES; i++) {
     // The first update of one who is awake demands that no token is parked, which needs no read: if one is, that is `token_changed`.
     const presumed = awake && i === 0;
     const head = presumed ? undefined : await ports.store.readHead(view.job);
     // A head that is ahead was moved by a writer who folded a longer log, and judged it.
-    if (!presumed && (!head || head.version >= view.version)) return;
+    if (!presumed && (!head || head.version >= view.version)) return false;
     const parked = head?.wake?.state === 'parked' ? head.wake : undefined;
     const at = ports.now();
     const take = parked !== undefined && mustWake(view, parked, at);
@@ -43,11 +47,15 @@ const moveHead = async (ports: Ports, view: View, awake: boolean): Promise<void>
       take,
       at,
     });
-    if (answer === 'behind') return;
-    if (answer === 'moved') return take ? signal(ports, view.job, '', parked.token) : undefined;
+    if (answer === 'behind') return false;
+    if (answer === 'moved') {
+      if (take) await signal(ports, view.job, '', parked.token);
+      return true;
+    }
     // `token_changed`: Park stored one in between, or before what was presumed. Read and judge again (W5).
   }
   ports.log('warn', 'head not moved: its token changed at every try', { job: view.job, version: view.version });
+  return false;
 };
 
 /** The token of the last blocking question, judged by itself whether the head moved or not; whether it was taken. */

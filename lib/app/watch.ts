@@ -12,6 +12,8 @@ const watchSchema = z.object({
   absent: z.object({ n: z.int(), since: z.int(), looks: z.int(), fence: z.int() }).optional(),
   pending: z.object({ n: z.int(), seen: z.string(), fence: z.int() }).optional(),
   missing: z.object({ n: z.int(), run: z.int(), since: z.int() }).optional(),
+  /** When a requeue of that run was first sent. */
+  requeue: z.object({ n: z.int(), run: z.int(), sentAt: z.int() }).optional(),
   output: z.object({ n: z.int(), run: z.int(), bytes: z.int(), reported: z.int(), since: z.int() }).optional(),
 });
 export type Watch = z.infer<typeof watchSchema>;

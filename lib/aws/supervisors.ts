@@ -2,7 +2,7 @@
  * Supervisors on Step Functions (reference: StartExecution is idempotent by name and input; a second or late signal answers
  * TaskTimedOut). Guards protocols §2.4: superseded is normal; throttling and outages leave the wake owed.
  */
-import { SendTaskSuccessCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { SendTaskSuccessCommand, SFNClient, type SFNClientConfig, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Supervisors, SupervisorsFailure } from '../app/ports.ts';
 
 export interface StepFunctions {
@@ -49,5 +49,9 @@ export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }:
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
 
 /** Two tries of at most 5 s (without the last setting the SDK only warns): a wake that cannot be sent now is owed and sent by the next sweep. */
-export const sfnClient = (): SFNClient =>
-  new SFNClient({ maxAttempts: 2, requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true } });
+export const sfnClient = (identity: Pick<SFNClientConfig, 'region' | 'credentials'> = {}): SFNClient =>
+  new SFNClient({
+    ...identity,
+    maxAttempts: 2,
+    requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true },
+  });

@@ -37,7 +37,7 @@ export const fromEnvironment = async (environment: NodeJS.ProcessEnv): Promise<P
   const opening = { tag, now: Date.now, random: Math.random };
   const opened = await Promise.all(read.configuration.clusters.map((entry) => openCluster(entry, opening)));
   const clusters = new Map<string, ClusterConfiguration>(opened.map((cluster) => [cluster.id, cluster]));
-  return {
+  const ports: Ports = {
     store: createDynamoStore({ client: new DynamoDBClient(clientLimits), table: need(environment, 'DISPATCH_TABLE') }),
     supervisors: stepFunctionsSupervisors({
       client: sfnClient(),
@@ -45,11 +45,12 @@ export const fromEnvironment = async (environment: NodeJS.ProcessEnv): Promise<P
       onInvalidToken: (says) => logLine('error', 'a stored task token is not one', { says }),
     }),
     clusters,
-    probeOf: probes(clusters, Date.now),
+    probeOf: probes(() => ports),
     tag,
     now: Date.now,
     random: Math.random,
     sleep: (ms) => delay(ms),
     log: logLine,
   };
+  return ports;
 };

@@ -25,6 +25,8 @@ export interface ClusterFailureFacts {
   /** Given only where it differs from what the code usually means. */
   readonly retryable?: boolean;
   readonly cause?: unknown;
+  /** Of a changed host key: fingerprints, as people compare them. */
+  readonly hostKey?: { readonly presented: string; readonly pinned: readonly string[] };
 }
 
 /** Whether the same call may succeed later without anyone changing anything. */
@@ -45,6 +47,7 @@ export class ClusterFailure extends Error {
   readonly reason: string;
   readonly retryable: boolean;
   readonly sent: Sent;
+  readonly hostKey?: NonNullable<ClusterFailureFacts['hostKey']>;
 
   /** `message` is shown to callers: it must hold no secret, no key material and no text of a secret store. */
   constructor(code: ClusterFailureCode, message: string, facts: ClusterFailureFacts) {
@@ -53,5 +56,6 @@ export class ClusterFailure extends Error {
     this.reason = facts.reason;
     this.retryable = facts.retryable ?? USUALLY_RETRYABLE[code];
     this.sent = facts.sent;
+    if (facts.hostKey) this.hostKey = facts.hostKey;
   }
 }

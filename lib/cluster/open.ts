@@ -2,10 +2,11 @@
  * Open: adapters made from the configuration. Each kind is loaded when a cluster of that kind is first touched, so that no
  * function pays for ssh2 that does not use it.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import type { ClusterConfiguration } from '../app/ports.ts';
+import { canonical } from '../job/canonical.ts';
 import type { ClusterEntry } from './configuration.ts';
 import type { Adapter } from './port.ts';
 
@@ -22,7 +23,7 @@ const SESSION_SECONDS = 140;
 
 export const openCluster = async (entry: ClusterEntry, opening: Opening): Promise<ClusterConfiguration> => {
   const { id, readOnly, pollEverySeconds, landingBoundSeconds } = entry;
-  const common = { id, readOnly, pollEverySeconds, landingBoundSeconds };
+  const common = { id, readOnly, pollEverySeconds, landingBoundSeconds, digest: sha256(canonical(entry)) };
   if (entry.kind === 'memory') {
     const [{ createMemoryCluster }, { adapter }] = await Promise.all([import('./memory/world.ts'), import('./memory/adapter.ts')]);
     const world = createMemoryCluster({ shape: entry.shape, clock: { now: opening.now }, random: opening.random });
@@ -32,9 +33,16 @@ export const openCluster = async (entry: ClusterEntry, opening: Opening): Promis
   return {
     ...common,
     adapter: await slurmAdapter(entry, logins, opening),
+    secretDigest: async (name) => {
+      const file = logins.find((login) => login.id === name)?.privateKeyFile;
+      return file === undefined ? '' : sha256(await secretOf(opening)(file));
+    },
     logins: logins.map((login) => ({ id: login.id, user: login.user })),
   };
 };
+
+const secretOf = (opening: Opening): ((name: string) => Promise<string>) => opening.secret ?? ((name) => readFile(name, 'utf8'));
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 type SlurmEntry = Extract<ClusterEntry, { kind: 'slurm' }>;
 type Login = NonNullable<SlurmEntry['logins']>[number];
@@ -43,7 +51,7 @@ const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening
   const { createSlurmAdapter } = await import('./slurm/adapter.ts');
   const { publisherFile } = await import('../checkpoint/publisher.ts');
   const sources = { random: (bytes: number) => randomBytes(bytes), nowMs: () => performance.now() };
-  const secret = opening.secret ?? ((name: string) => readFile(name, 'utf8'));
+  const secret = secretOf(opening);
   const { transport } = entry;
   const shell = transport.type === 'shell' ? (await import('./slurm/transport/shell.ts')).shellTransport : undefined;
   const ssh = transport.type === 'ssh' ? (await import('./slurm/transport/ssh.ts')).sshTransport : undefined;

@@ -72,8 +72,37 @@ export interface Session {
   outputBytes?(targets: readonly Target[]): Promise<ReadonlyMap<string, number> | undefined>;
   /** Every marker in `pub/` of the job and every base written by a claim; undefined: could not be listed completely. */
   listPublications(job: string, spec: Spec): Promise<Publications | undefined>;
+  /** A piece of what a run wrote, read where the cluster keeps it. */
+  output?(asked: OutputAsked): Promise<OutputAnswer>;
+  /** What is to be known of an object that somebody else submitted, to watch it from now on. */
+  adopt?(schedulerId: string): Promise<AdoptAnswer>;
   close(): Promise<void>;
 }
+
+export interface OutputAsked {
+  readonly job: string;
+  readonly n: number;
+  readonly run: number;
+  readonly stream: 'stdout' | 'stderr';
+  /** In bytes; what is behind the end is an empty piece. */
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export type OutputAnswer =
+  | { readonly kind: 'piece'; readonly bytes: Uint8Array; readonly totalBytes: number }
+  /** Nothing was written yet, or it is gone. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreachable'; readonly says: string };
+
+export type AdoptAnswer =
+  /** `receipt.identity` is the object's own name. */
+  | { readonly kind: 'found'; readonly name: string; readonly receipt: Receipt }
+  /** The scheduler answered and knows no such object, or no longer. */
+  | { readonly kind: 'unknown_object' }
+  /** It has a name of dispatch's own, of whatever deployment. */
+  | { readonly kind: 'ours' }
+  | { readonly kind: 'unreachable'; readonly says: string };
 
 export type SubmitAnswer =
   | { readonly kind: 'accepted'; readonly receipt: Receipt }

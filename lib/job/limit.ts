@@ -8,6 +8,8 @@ import type { AttemptView, View } from './view.ts';
 
 /** From this version on no rule acts and no change of a pending group is committed (contract §8). */
 export const LOG_RULES_STOP = 9500;
+/** From this version on a record has room for cancels, ends and answers alone (contract §8). */
+export const LOG_ENDS_ONLY = 9900;
 
 /** `any` is every cause except success and people; people match only a rule that names them. */
 const names = (rule: Rule, outcome: Outcome): boolean =>

@@ -8,7 +8,7 @@
  */
 import { foreign, leftOf, secondObject, stuck } from './asking.ts';
 import type { Because, CancelWhy } from './event.ts';
-import { requeuedTooOften } from './limit.ts';
+import { recordFull, requeuedTooOften } from './limit.ts';
 import { asWhy, endOfTime, overOf } from './over.ts';
 import { standingAnswer } from './question.ts';
 import { decide, type Verdict } from './recovery.ts';
@@ -105,7 +105,8 @@ const dueCancel = (view: View, attempt: AttemptView): { why: CancelWhy; said?: s
  */
 const patienceEnd = (view: View, attempt: AttemptView): number => {
   const patienceMs = (view.spec?.patienceSeconds ?? 0) * 1000;
-  if (attempt.deferred) return attempt.firstTriedAt + patienceMs;
+  // Each try is two commits: where there is no room for them, its patience is over.
+  if (attempt.deferred) return recordFull(view) ? 0 : attempt.firstTriedAt + patienceMs;
   const never = attempt.run > 0 || attempt.startedAt !== undefined || (attempt.state !== 'gated' && attempt.state !== 'queued');
   if (never || !attempt.receipt) return NEVER;
   // The receipt speaks by the cluster's clock; what the two differed by was read when this try was planned.

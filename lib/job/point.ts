@@ -63,10 +63,21 @@ export const isLate = (publication: Pick<Published, 'epoch'>, fixed: Fixed): boo
 export const isBehind = (publication: Published, fixed: Fixed): boolean =>
   publication.epoch >= fixed.epoch && publication.step < fixed.point.step;
 
+/** Runs that an end carries: a thousand with long paths would outgrow a commit's 300 KB, and the end could never be recorded. */
+export const MOST_RUNS = 400;
+
+/** The last ones, and always the last that published: what came before either decides nothing any more. */
+const bounded = (runs: Run[]): Run[] => {
+  if (runs.length <= MOST_RUNS) return runs;
+  const kept = runs.slice(-MOST_RUNS);
+  const published = kept.some((run) => run.latest) ? undefined : runs.findLast((run) => run.latest);
+  return published ? [published, ...kept.slice(1)] : kept;
+};
+
 /**
  * The digest of attempt n that `attempt_ended` carries, one entry per run that wrote a base or published, in order.
  * `latest` is the greatest publication of the run that resolve could pick: neither behind its base nor added after the next
- * run's base was fixed. `publications` counts all of them.
+ * run's base was fixed. `publications` counts all of them. At most MOST_RUNS.
  */
 export const runsOf = (n: number, basesByRun: ReadonlyMap<number, Point>, publications: readonly Published[]): Run[] => {
   const byRun = Map.groupBy(
@@ -75,7 +86,7 @@ export const runsOf = (n: number, basesByRun: ReadonlyMap<number, Point>, public
   );
   const runs = [...new Set([...basesByRun.keys(), ...byRun.keys()])].sort((a, b) => a - b);
   let base = NOTHING();
-  return runs.map((run, i) => {
+  const all = runs.map((run, i) => {
     // A run that published and whose base cannot be read counts from the base before it: too low would invent progress.
     base = basesByRun.get(run) ?? base;
     const next = basesByRun.get(runs[i + 1] ?? -1);
@@ -85,4 +96,5 @@ export const runsOf = (n: number, basesByRun: ReadonlyMap<number, Point>, public
     const point = latest(fixed, inTime);
     return { run, base, ...(point === base ? {} : { latest: point }), publications: own.length };
   });
+  return bounded(all);
 };

@@ -8,7 +8,7 @@ import { advanceHandler } from '../../functions/advance.ts';
 import { parkHandler } from '../../functions/park.ts';
 import { pollHandler } from '../../functions/poll.ts';
 import { reconcileHandler } from '../../functions/reconcile.ts';
-import type { ClusterConfiguration, Ports, Supervisors } from '../app/ports.ts';
+import type { Bus, ClusterConfiguration, Ports, Supervisors } from '../app/ports.ts';
 import { probes } from '../app/probes.ts';
 import { executionInput, executionName } from '../aws/supervisors.ts';
 import { TIMING } from '../job/timing.ts';
@@ -16,6 +16,7 @@ import type { RecordStore } from '../record/port.ts';
 import type { Cancel, Clock } from './clock.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { RequestRefused } from './engine/fault.ts';
+import { createFlights, type Flights } from './flights.ts';
 
 export interface SystemOptions {
   readonly store: RecordStore;
@@ -25,6 +26,9 @@ export interface SystemOptions {
   /** [0, 1). */
   readonly random: () => number;
   readonly log: Ports['log'];
+  /** How supervisors are started and signalled: by default the engine is called directly, which takes no time. */
+  readonly supervisors?: Supervisors;
+  readonly bus?: Bus;
 }
 
 export interface System {
@@ -32,7 +36,10 @@ export interface System {
   readonly engine: Engine;
   /** Reconciles every job, then begins to poll and to sweep. */
   start(): Promise<void>;
+  /** At once: what is in flight goes nowhere, as if the process had been killed. */
   stop(): void;
+  /** Begins nothing new and waits for handlers and ticks that are in flight, at most so long. Whether all of them ended; then `stop`. */
+  drain(ms: number): Promise<boolean>;
 }
 
 const DEFINITION = new URL('../../statemachines/supervisor.asl.json', import.meta.url);
@@ -44,10 +51,11 @@ export const createSystem = (options: SystemOptions): System => {
   const { clock, random, log } = options;
   const clusters = new Map(options.clusters.map((cluster) => [cluster.id, cluster]));
   const made = (): Promise<Ports> => Promise.resolve(ports);
+  const flights = createFlights(clock);
   const engine = createEngine({
     definition: readFileSync(DEFINITION, 'utf8'),
     substitutions: FUNCTIONS,
-    functions: { advance: advanceHandler(made), park: parkHandler(made) },
+    functions: { advance: flights.counted(advanceHandler(made)), park: flights.counted(parkHandler(made)) },
     clock,
     random,
     onEnd: (ended) => {
@@ -57,16 +65,17 @@ export const createSystem = (options: SystemOptions): System => {
   });
   const ports: Ports = {
     store: options.store,
-    supervisors: engineSupervisors(engine, log),
+    supervisors: options.supervisors ?? engineSupervisors(engine, log),
+    ...(options.bus ? { bus: options.bus } : {}),
     clusters,
-    probeOf: probes(clusters, clock.now),
+    probeOf: probes(() => ports),
     tag: options.tag,
     now: clock.now,
     random,
     sleep: (ms) => new Promise((resolve) => clock.after(ms, () => resolve())),
     log,
   };
-  const ticker = createTicker(ports, clock);
+  const ticker = createTicker(ports, clock, flights);
   return {
     ports,
     engine,
@@ -77,6 +86,10 @@ export const createSystem = (options: SystemOptions): System => {
     stop: () => {
       ticker.stop();
       engine.close();
+    },
+    drain: (ms) => {
+      ticker.stop();
+      return flights.land(ms);
     },
   };
 };
@@ -110,11 +123,11 @@ interface Ticker {
 }
 
 /** Polls each cluster and login at its own pace, never two at a time, and reconciles every five minutes. */
-const createTicker = (ports: Ports, clock: Clock): Ticker => {
+const createTicker = (ports: Ports, clock: Clock, flights: Flights): Ticker => {
   const timers = new Map<string, Cancel>();
   let stopped = false;
-  const poll = pollHandler(() => Promise.resolve(ports));
-  const reconcile = reconcileHandler(() => Promise.resolve(ports));
+  const poll = flights.counted(pollHandler(() => Promise.resolve(ports)));
+  const reconcile = flights.counted(reconcileHandler(() => Promise.resolve(ports)));
 
   const every = (name: string, seconds: number, work: (tick: number) => Promise<unknown>, tick = 1): void => {
     if (stopped) return;

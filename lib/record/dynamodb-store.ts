@@ -8,8 +8,12 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { dynamoBirth } from './dynamodb/birth.ts';
 import { tableCalls } from './dynamodb/call.ts';
 import { dynamoHead } from './dynamodb/head.ts';
+import { dynamoJobList } from './dynamodb/job-list.ts';
 import { dynamoLists } from './dynamodb/lists.ts';
 import { dynamoLog } from './dynamodb/log.ts';
+import { dynamoNotices } from './dynamodb/notices.ts';
+import { dynamoPlan } from './dynamodb/plan.ts';
+import { dynamoSlots } from './dynamodb/slots.ts';
 import { dynamoWake } from './dynamodb/wake.ts';
 import { LIST_LIMIT } from './head.ts';
 import type { RecordStore } from './port.ts';
@@ -50,5 +54,9 @@ export const createDynamoStore = ({
     ...dynamoHead(calls),
     ...dynamoWake(calls),
     ...dynamoLists(calls, pageItems),
+    ...dynamoJobList(calls),
+    ...dynamoPlan(calls),
+    ...dynamoNotices(calls),
+    ...dynamoSlots(calls),
   };
 };

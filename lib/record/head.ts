@@ -18,6 +18,7 @@ const checkSummary = (job: string, summary: Summary): void =>
 
 export const checkNewHead = (head: Head): void => {
   checkSummary(head.job, head.summary);
+  assert(head.notified === 0, `job ${head.job}: a head is born without a notice`);
   assert(head.version === 0, `job ${head.job}: a head is born at version 0`);
   assert(!head.wake && !head.lastOrder && head.tries.count === 0, `job ${head.job}: a head is born without a token or a try`);
 };
@@ -27,6 +28,10 @@ export const checkMove = (job: string, move: Move): void => {
   assert(Number.isInteger(move.version) && move.version >= 1, `job ${job}: a head moves to a version of the log`);
   assert(!move.take || move.token !== undefined, `job ${job}: there is no token to take`);
 };
+
+/** Version 0 is the birth, of which nobody is told. */
+export const checkNotified = (job: string, version: number): void =>
+  assert(Number.isInteger(version) && version >= 1, `job ${job}: notices are of a version of the log`);
 
 export const checkWake = (job: string, slot: string, wake: NewWake): void => {
   assert(wake.question === slot, `job ${job}: a token lies in the slot of its question`);

@@ -8,7 +8,13 @@
  *                            WATCH           what is not yet a fact
  *                            BLOB#<sha256>   text stored once
  *   KEY#<principal>#<key>    KEY             an idempotency key
- *   CLUSTER#<id>             LEASE#<login>   the poll's lease
+ *   PLAN#<digest>            PLAN            a plan that somebody may have read
+ *   LABEL#<key>=<value>      <job id>        a job's label
+ *   CLUSTER#<id>             E#<version>     a commit of the cluster's own log
+ *                            NOTIFIED        up to which of these the bus was told
+ *                            LEASE#<login>   the poll's lease
+ *                            SLOT#<login>#<k>                a connection slot
+ *                            CONNECTIONS#<login>#<hour>      how many connections were opened in it
  */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
@@ -17,13 +23,17 @@ export interface ItemKey {
   readonly sk: string;
 }
 
+/** What the key of an index or a partition may weigh (DynamoDB: 2,048); a longer text is nowhere. */
+export const KEY_BYTES = 2048;
 export const VERSION_DIGITS = 10;
 const INSTANT_DIGITS = 16;
+const HOUR_DIGITS = 8;
 
 export const padded = (value: number, digits: number): string => String(value).padStart(digits, '0');
 
 // A principal may hold the separator; escaped, no two (principal, key) share an item.
 const escaped = (text: string): string => text.replaceAll('%', '%25').replaceAll('#', '%23');
+const escapedKey = (text: string): string => text.replaceAll('%', '%25').replaceAll('=', '%3D');
 
 export const jobPk = (job: string): string => `JOB#${job}`;
 export const jobOfPk = (pk: string): string => pk.slice('JOB#'.length);
@@ -38,7 +48,23 @@ export const slotOfSk = (sk: string): string => (sk === 'HEAD' ? '' : sk.slice('
 export const watchKey = (job: string): ItemKey => ({ pk: jobPk(job), sk: 'WATCH' });
 export const blobKey = (job: string, digest: string): ItemKey => ({ pk: jobPk(job), sk: `BLOB#${digest}` });
 export const idempotencyKey = (principal: string, key: string): ItemKey => ({ pk: `KEY#${escaped(principal)}#${key}`, sk: 'KEY' });
-export const leaseKey = (cluster: string, login: string): ItemKey => ({ pk: `CLUSTER#${cluster}`, sk: `LEASE#${login}` });
+export const planKey = (digest: string): ItemKey => ({ pk: `PLAN#${digest}`, sk: 'PLAN' });
+export const labelPk = (key: string, value: string): string => `LABEL#${escapedKey(key)}=${value}`;
+export const labelKey = (key: string, value: string, job: string): ItemKey => ({ pk: labelPk(key, value), sk: job });
+export const clusterPk = (cluster: string): string => `CLUSTER#${cluster}`;
+export const clusterCommitKey = (cluster: string, version: number): ItemKey => ({ pk: clusterPk(cluster), sk: commitSk(version) });
+export const clusterNotifiedKey = (cluster: string): ItemKey => ({ pk: clusterPk(cluster), sk: 'NOTIFIED' });
+export const leaseKey = (cluster: string, login: string): ItemKey => ({ pk: clusterPk(cluster), sk: `LEASE#${login}` });
+export const connectionSlotKey = (cluster: string, login: string, slot: string): ItemKey => ({
+  pk: clusterPk(cluster),
+  sk: `SLOT#${login}#${slot}`,
+});
+const HOUR_MS = 3600 * 1000;
+/** One item per hour since 1970 (UTC). */
+export const connectionsKey = (cluster: string, login: string, at: number): ItemKey => ({
+  pk: clusterPk(cluster),
+  sk: `CONNECTIONS#${login}#${padded(Math.floor(at / HOUR_MS), HOUR_DIGITS)}`,
+});
 
 /** The value of `summary.active`. */
 export const activeValue = (cluster: string, login: string): string => `${cluster}#${login}`;
@@ -49,7 +75,14 @@ export const owedValue = (owedSince: number, job: string, slot: string): string 
 /** Sorts below every token owed since `before` and above every earlier one. */
 export const owedBefore = (before: number): string => padded(before, INSTANT_DIGITS);
 
-/** Where DynamoDB finds the second after which it may remove an item; only idempotency keys have one. Nothing trusts the removal. */
+/** Sorts heads with unsent notices by how long they wait. */
+export const unsentValue = (since: number, job: string): string => `${padded(since, INSTANT_DIGITS)}#${job}`;
+export const unsentBefore = owedBefore;
+
+/**
+ * Where DynamoDB finds the second after which it may remove an item: idempotency keys, plans and counts of connections have one.
+ * Nothing trusts the removal.
+ */
 export const TTL_ATTRIBUTE = 'ttl';
 
 const index = (name: string, range: string, carried: readonly string[]) => ({
@@ -63,15 +96,17 @@ const index = (name: string, range: string, carried: readonly string[]) => ({
     : { ProjectionType: 'KEYS_ONLY' as const },
 });
 
+const ATTRIBUTES = [
+  ...['pk', 'sk', 'active', 'state', 'unended', 'owed', 'owedKey'],
+  ...['listed', 'project', 'cluster', 'unendedIn', 'unsent', 'unsentKey'],
+];
+
 /** A plain CreateTable input: for dynalite, DynamoDB Local, and the deployment to read. */
 export const tableDefinition = (name: string) =>
   ({
     TableName: name,
     BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: ['pk', 'sk', 'active', 'state', 'unended', 'owed', 'owedKey'].map((attribute) => ({
-      AttributeName: attribute,
-      AttributeType: 'S' as const,
-    })),
+    AttributeDefinitions: ATTRIBUTES.map((attribute) => ({ AttributeName: attribute, AttributeType: 'S' as const })),
     KeySchema: [
       { AttributeName: 'pk', KeyType: 'HASH' },
       { AttributeName: 'sk', KeyType: 'RANGE' },
@@ -81,5 +116,11 @@ export const tableDefinition = (name: string) =>
       index('state', 'pk', ['v', 'name', 'project']),
       index('unended', 'pk', ['v']),
       index('owed', 'owedKey', []),
+      // Keys alone: nothing of these changes when a commit moves the head, so they cost a write at birth, and the heads say the rest.
+      index('listed', 'pk', []),
+      index('project', 'pk', []),
+      index('cluster', 'pk', []),
+      index('unendedIn', 'pk', []),
+      index('unsent', 'unsentKey', []),
     ],
   }) satisfies CreateTableCommandInput;

@@ -6,8 +6,12 @@
 import { LIST_LIMIT } from './head.ts';
 import { memoryBirth } from './memory/birth.ts';
 import { memoryHead } from './memory/head.ts';
+import { memoryJobList } from './memory/job-list.ts';
 import { memoryLists } from './memory/lists.ts';
 import { memoryLog } from './memory/log.ts';
+import { memoryNotices } from './memory/notices.ts';
+import { memoryPlan } from './memory/plan.ts';
+import { memorySlots } from './memory/slots.ts';
 import { createState, type JobState, type State } from './memory/state.ts';
 import { memoryWake } from './memory/wake.ts';
 import type { RecordStore } from './port.ts';
@@ -17,6 +21,8 @@ export interface Dump {
   readonly jobs: ReadonlyMap<string, Readonly<JobState>>;
   readonly keys: State['keys'];
   readonly leases: State['leases'];
+  readonly clusters: State['clusters'];
+  readonly slots: State['slots'];
 }
 
 export type MemoryStore = RecordStore & { dump(): Dump };
@@ -29,6 +35,10 @@ export const createMemoryStore = ({ pageItems = LIST_LIMIT }: { readonly pageIte
     ...memoryHead(state),
     ...memoryWake(state),
     ...memoryLists(state, pageItems),
-    dump: () => ({ jobs: state.jobs, keys: state.keys, leases: state.leases }),
+    ...memoryJobList(state),
+    ...memoryPlan(state),
+    ...memoryNotices(state),
+    ...memorySlots(state),
+    dump: () => ({ jobs: state.jobs, keys: state.keys, leases: state.leases, clusters: state.clusters, slots: state.slots }),
   };
 };

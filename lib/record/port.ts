@@ -7,152 +7,9 @@
  * `test/contract/store` is this port's suite; it runs against every implementation.
  */
 import type { Commit } from '../job/event.ts';
+import type { ActiveRow, ClusterCommit, Head, JobFilter, JobRow, Key, Lease, Page, Slot, Summary, Wake } from './stored.ts';
 
-/** What a commit's item may weigh, in bytes of its JSON (contract §8); larger is refused by an assertion before any write. */
-export const COMMIT_BYTES = 300 * 1024;
-export const LOG_COMMITS = 10_000;
-
-/** Orders tokens of one job: (generation, time the state was entered, retry count), compared field by field (P2.2). */
-export interface TokenOrder {
-  readonly generation: number;
-  readonly enteredAt: number;
-  readonly retry: number;
-}
-
-/** A wake token as it lies on the head (slot '') or on a question's own item (slot = the question's id). */
-export interface Wake {
-  readonly token: string;
-  /** Taken by a writer and not yet known to be signalled: `owed`. */
-  readonly state: 'parked' | 'owed';
-  readonly order: TokenOrder;
-  /** The version that the supervisor decided from, and the moment that it was promised. */
-  readonly version: number;
-  readonly until: number;
-  /** The question that AwaitAnswer waits for; '' on the head. */
-  readonly question: string;
-  /** Since when it is owed; sorts the sweep's index. */
-  readonly owedSince?: number;
-}
-
-export interface Supervisor {
-  readonly generation: number;
-  readonly machine: number;
-  readonly failures: number;
-  /** When Advance last began; birth counts. */
-  readonly seenAt: number;
-  /** When a writer last took a token. */
-  readonly takenAt: number;
-}
-
-/** The folded summary that lists and polls need; rebuilt from the log by whoever finds it behind. */
-export interface Summary {
-  /** `cluster#login` while a poll must look at the job, '' otherwise: the key of the active index. */
-  readonly active: string;
-  /** Job state, for the index by state. */
-  readonly state: string;
-  /** What a poll compares (attempt, scheduler id, submit time, last observation, …), text of at most 200 bytes. */
-  readonly watchline: string;
-  readonly name: string;
-  readonly project: string;
-  readonly ended: boolean;
-  /** Where it is to run, or was last sent: for the lists by cluster. */
-  readonly cluster: string;
-  readonly login: string;
-  /** Name of the cause why the job ended or, while it has not, why its newest attempt did; '' for neither. */
-  readonly cause: string;
-  /** The moment of the commit at the head's version; birth at version 0. */
-  readonly updatedAt: number;
-}
-
-export interface Head {
-  readonly job: string;
-  /** The version of the log that the summary was folded from. 0: born, no first event yet. */
-  readonly version: number;
-  readonly bornAt: number;
-  /** Renewed by every try of the birth while the version is 0 (P1.5). */
-  readonly triedAt: number;
-  readonly principal: string;
-  readonly key: string;
-  readonly payloadHash: string;
-  readonly summary: Summary;
-  readonly supervisor: Supervisor;
-  readonly wake?: Wake;
-  /** The order of the last token ever stored, kept after the token is gone. */
-  readonly lastOrder?: TokenOrder;
-  /** Steps tried from this version without a commit; void once the version moved on. */
-  readonly tries: { readonly version: number; readonly count: number };
-  /** The version up to which domain events were sent (P2.7): 0 at birth, moved by setNotified alone. */
-  readonly notified: number;
-}
-
-/** What `GET /jobs` shows of a job, from its head as it is now. */
-export interface JobRow {
-  readonly job: string;
-  readonly version: number;
-  readonly name: string;
-  readonly project: string;
-  /** The principal that submitted or adopted it. */
-  readonly owner: string;
-  readonly cluster: string;
-  readonly login: string;
-  readonly state: string;
-  readonly cause?: string;
-  readonly bornAt: number;
-  readonly updatedAt: number;
-}
-
-/** The lists that an index answers; every other filter is the caller's, applied to the page (contract §11). */
-export type JobFilter =
-  | { readonly by: 'all' }
-  | { readonly by: 'project'; readonly project: string }
-  | { readonly by: 'state'; readonly state: string }
-  | { readonly by: 'cluster'; readonly cluster: string; readonly login?: string }
-  | { readonly by: 'label'; readonly key: string; readonly value: string };
-
-/** Rows of one page of listJobs. */
-export const JOBS_LIMIT = 100;
-
-/** A commit of a cluster's own log (contract §8): a job's in all but what it belongs to and what its events say. */
-export interface ClusterCommit<E = unknown> {
-  readonly cluster: string;
-  readonly version: number;
-  readonly commitId: string;
-  readonly at: number;
-  readonly actor: string;
-  readonly schema: number;
-  readonly events: readonly E[];
-}
-
-/** The connection slots of one login of a cluster (P5.8): four in all, the first for polls alone, and one for reading output. */
-export const SLOTS = { poll: ['0'], work: ['1', '2', '3'], output: ['output'] } as const;
-export type Slot = (typeof SLOTS)[keyof typeof SLOTS][number];
-/** A slot that its holder did not give back is free again after this. */
-export const SLOT_LEASE_MS = 180_000;
-/** How long a plan that was read may be named by a submission. */
-export const PLAN_LIFE_MS = 7 * 24 * 3600 * 1000;
-/** What countActive counts to at most. */
-export const COUNT_LIMIT = 10_000;
-
-/** One row of the active index: what a quiet poll reads per job, at most 256 bytes. */
-export interface ActiveRow {
-  readonly job: string;
-  readonly version: number;
-  readonly watchline: string;
-}
-
-export interface Page<T> {
-  readonly items: readonly T[];
-  /** Opaque; undefined on the last page. A cursor that was not made by this store for this list is refused with an error `record/bad_cursor`. */
-  readonly cursor?: string;
-}
-
-export interface Key {
-  readonly principal: string;
-  readonly key: string;
-  readonly job: string;
-  readonly payloadHash: string;
-  readonly at: number;
-}
+export * from './stored.ts';
 
 export interface RecordStore {
   // The log (P1.1, P1.2)
@@ -167,7 +24,7 @@ export interface RecordStore {
   getBlob(job: string, digest: string): Promise<string | undefined>;
 
   // Plans (contract §6)
-  /** Stores a plan's text under its digest; one younger than 7 days at `at` stays as it is (`exists`), and its life is not renewed. */
+  /** Stores a plan's text under its digest; one younger than 7 days at `at` stays as it is (`exists`), its life not renewed. At most PLAN_TEXT_BYTES and PLAN_BYTES compressed (plan-text.ts). */
   putPlan(digest: string, text: string, at: number): Promise<'stored' | 'exists'>;
   /** Undefined for none, and for one of 7 days or more. */
   getPlan(digest: string, at: number): Promise<string | undefined>;
@@ -181,6 +38,8 @@ export interface RecordStore {
   putLabels(job: string, labels: Readonly<Record<string, string>>): Promise<void>;
   /** Puts the key's item unless a live one (younger than 24 h at `at`) exists; gives whatever is there now. */
   claimKey(key: Key): Promise<Key>;
+  /** The key's live item (younger than 24 h at `at`), read consistently: whether a request was accepted before. */
+  readKey(principal: string, key: string, at: number): Promise<Key | undefined>;
   /** Points the key at another job on the condition that it still points at `from`. */
   moveKey(key: Key, from: string): Promise<'moved' | 'changed'>;
   /** Head at version 0. `exists`: one with the same principal, key and payload hash is there (its triedAt was renewed while its version is 0). `clash`: a different one. */
@@ -215,6 +74,10 @@ export interface RecordStore {
   setNotified(job: string, version: number): Promise<'noted' | 'behind' | 'ahead'>;
   /** Heads with notified < version, unsent since before `before`, longest first. A hint: the head is to be read. */
   listUnnotified(before: number, limit: number): Promise<readonly string[]>;
+  /** Of a cluster's log, up to which version domain events were sent; 0 for none. There are few clusters, so no list of unsent ones. */
+  readClusterNotified(cluster: string): Promise<number>;
+  /** Moves it forward; never back. */
+  setClusterNotified(cluster: string, version: number): Promise<void>;
 
   // Supervision (P2.2, P2.5, P2.8)
   /**
@@ -285,11 +148,4 @@ export interface RecordStore {
     login: string,
     renew: { readonly fence: number; readonly at: number; readonly answeredAt: number },
   ): Promise<{ readonly kind: 'renewed'; readonly fence: number } | { readonly kind: 'lost' }>;
-}
-
-export interface Lease {
-  readonly fence: number;
-  readonly renewedAt: number;
-  /** When the last complete look began, by dispatch's clock: the age of every observation derives from it. */
-  readonly answeredAt: number;
 }

@@ -12,6 +12,7 @@ import { fold, type View } from '../../lib/job/view.ts';
 import { newHeadItem } from '../../lib/record/dynamodb/head-item.ts';
 import { toItem } from '../../lib/record/dynamodb/item.ts';
 import { createDynamoStore } from '../../lib/record/dynamodb-store.ts';
+import { unsentValue } from '../../lib/record/keys.ts';
 import { orderText } from '../../lib/record/order.ts';
 import { bareClient, countRequests, dispatchClient } from './client.ts';
 import { commitItem, type WireItem } from './item.ts';
@@ -62,7 +63,13 @@ const headItem = (job: string, before: readonly Commit[], parked: boolean): Wire
   const [at, version] = [START_MS, before.length];
   const supervisor = { generation: 1, machine: 1, failures: 0, seenAt: at, takenAt: 0 };
   const born = { job, version, bornAt: at, triedAt: at, principal: 'ada', key: 'bench', payloadHash: 'f00d' };
-  const head = newHeadItem({ ...born, summary: summaryOf(fold(before) as View), supervisor, tries: { version, count: 0 } });
+  const head = newHeadItem({
+    ...born,
+    summary: summaryOf(fold(before) as View),
+    supervisor,
+    tries: { version, count: 0 },
+    notified: version,
+  });
   // Promised a wake long before which nothing is due, so that the commit leaves it parked: the common case of a poll.
   const wake = {
     token: TOKEN,
@@ -87,13 +94,15 @@ const bareCommit = async (job: string, made: Commit, after: View, readsHead: boo
   await bare.send(new PutItemCommand({ TableName, Item: commitItem({ ...made, job }), ConditionExpression: 'attribute_not_exists(pk)' }));
   const Key = { pk, sk: { S: 'HEAD' } };
   if (readsHead) await bare.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
-  const { active, state, watchline, name, project } = summaryOf(after);
+  const { active, state, watchline, name, project, cluster, login, cause, updatedAt } = summaryOf(after);
   await bare.send(
     new UpdateItemCommand({
       TableName,
       Key,
       UpdateExpression:
-        'SET #v = :v, tries = :zero, active = :active, #state = :state, w = :w, #name = :name, #project = :project, unended = :yes',
+        'SET #v = :v, tries = :zero, active = :active, #state = :state, w = :w, #name = :name, #project = :project, unended = :yes, ' +
+        '#cluster = :cluster, login = :login, cause = :cause, updatedAt = :updatedAt, unendedIn = :project, ' +
+        'unsent = :yes, unsentKey = if_not_exists(unsentKey, :unsentKey)',
       // What safety demands is part of the request: forward only, and the token must be the one that was judged (protocols §2.3).
       ConditionExpression: readsHead
         ? '#v < :v AND wake = :parked AND #token = :token'
@@ -103,6 +112,7 @@ const bareCommit = async (job: string, made: Commit, after: View, readsHead: boo
         '#state': 'state',
         '#name': 'name',
         '#project': 'project',
+        '#cluster': 'cluster',
         ...(readsHead && { '#token': 'token' }),
       },
       ExpressionAttributeValues: {
@@ -114,6 +124,11 @@ const bareCommit = async (job: string, made: Commit, after: View, readsHead: boo
         ':name': { S: name },
         ':project': { S: project },
         ':yes': { S: 'yes' },
+        ':cluster': { S: cluster },
+        ':login': { S: login },
+        ':cause': { S: cause },
+        ':updatedAt': { N: String(updatedAt) },
+        ':unsentKey': { S: unsentValue(START_MS, job) },
         ':parked': { S: 'parked' },
         ...(readsHead && { ':token': { S: TOKEN } }),
       },

@@ -27,5 +27,5 @@ const headItem = (running: View, { job, schedulerId, identity, submittedAt }: Qu
   };
   const supervisor = { generation: 1, machine: 1, failures: 0, seenAt: at, takenAt: 0 };
   const born = { job, version, bornAt: at, triedAt: at, principal: 'ada', key: job, payloadHash: 'f00d' };
-  return toItem(newHeadItem({ ...born, summary: summaryOf(view), supervisor, tries: { version, count: 0 } }));
+  return toItem(newHeadItem({ ...born, summary: summaryOf(view), supervisor, tries: { version, count: 0 }, notified: version }));
 };

@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import {
   blobKey,
+  clusterCommitKey,
   commitKey,
   commitSk,
+  connectionSlotKey,
+  connectionsKey,
   headKey,
   idempotencyKey,
   LAST_COMMIT_SK,
+  labelKey,
   leaseKey,
   owedBefore,
   owedValue,
+  planKey,
   slotKey,
   slotOfSk,
   tableDefinition,
@@ -27,6 +32,12 @@ describe('keys', () => {
       blobKey('j', 'ab'),
       idempotencyKey('ada', 'k'),
       leaseKey('lumi', 'ml'),
+      planKey('ab'),
+      labelKey('team', 'v=w', 'j'),
+      labelKey('te=am', 'v', 'j'),
+      clusterCommitKey('lumi', 12),
+      connectionSlotKey('lumi', 'ml', '0'),
+      connectionsKey('lumi', 'ml', 1_790_000_000_000),
     ]).toEqual([
       { pk: 'JOB#j', sk: 'E#0000000012' },
       { pk: 'JOB#j', sk: 'HEAD' },
@@ -36,6 +47,12 @@ describe('keys', () => {
       { pk: 'JOB#j', sk: 'BLOB#ab' },
       { pk: 'KEY#ada#k', sk: 'KEY' },
       { pk: 'CLUSTER#lumi', sk: 'LEASE#ml' },
+      { pk: 'PLAN#ab', sk: 'PLAN' },
+      { pk: 'LABEL#team=v=w', sk: 'j' },
+      { pk: 'LABEL#te%3Dam=v', sk: 'j' },
+      { pk: 'CLUSTER#lumi', sk: 'E#0000000012' },
+      { pk: 'CLUSTER#lumi', sk: 'SLOT#ml#0' },
+      { pk: 'CLUSTER#lumi', sk: 'CONNECTIONS#ml#00497222' },
     ]);
     expect([slotOfSk('HEAD'), slotOfSk('Q#q1')]).toEqual(['', 'q1']);
   });
@@ -61,6 +78,11 @@ describe('keys', () => {
       state: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['v', 'name', 'project'] },
       unended: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['v'] },
       owed: { ProjectionType: 'KEYS_ONLY' },
+      listed: { ProjectionType: 'KEYS_ONLY' },
+      project: { ProjectionType: 'KEYS_ONLY' },
+      cluster: { ProjectionType: 'KEYS_ONLY' },
+      unendedIn: { ProjectionType: 'KEYS_ONLY' },
+      unsent: { ProjectionType: 'KEYS_ONLY' },
     });
   });
 });

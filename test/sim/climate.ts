@@ -81,9 +81,11 @@ const PER_CALL = new Set<FaultKind>([
 export const climateOf = (random: Random, without: ReadonlySet<string> = new Set()): Climate => {
   const fair = random.chance(0.05);
   const share = random.pick([0.2, 0.4, 0.7]);
+  const perCall = random.pick([0.03, 0.06, 0.15]);
+  const perTick = random.pick([0.1, 0.3, 0.5]);
   const faults = Object.fromEntries(
     FAULT_KINDS.map((kind) => {
-      const most = PER_CALL.has(kind) ? 0.06 : 0.4;
+      const most = PER_CALL.has(kind) ? perCall : perTick;
       const probability = most * random.next() ** 2;
       return [kind, random.chance(share) && !fair && !without.has(kind) ? probability : 0];
     }),

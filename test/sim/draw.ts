@@ -50,7 +50,7 @@ const drawRule = (random: Random, shape: Shape): Rule => {
     const onExpiry = random.pick(options) as (typeof RULE_ANSWERS)[number];
     return {
       on,
-      do: { escalate: { options: options as (typeof RULE_ANSWERS)[number][], expiresAfterSeconds: random.between(60, 4000), onExpiry } },
+      do: { escalate: { options: options as (typeof RULE_ANSWERS)[number][], expiresAfterSeconds: random.between(60, 900), onExpiry } },
     };
   }
   if (luck < 0.45) return { on, do: { stop: {} } };

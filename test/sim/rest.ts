@@ -9,8 +9,7 @@ import { nextStep } from '../../lib/job/next-step.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import { blockingQuestion, openQuestions, type View } from '../../lib/job/view.ts';
 import type { MemoryStore } from '../../lib/record/memory-store.ts';
-import type { Broken } from './verdict.ts';
-import { holds } from './verdict.ts';
+import { Broken, holds } from './verdict.ts';
 
 export interface Resting {
   readonly store: MemoryStore;
@@ -84,4 +83,12 @@ export const orphans = (world: Resting): ClusterObject[] =>
 export const isAtRest = (world: Resting): boolean =>
   world.views.every((view) => underWay(world, view) === undefined) && orphans(world).length === 0;
 
-export const isBroken = (error: unknown): error is Broken => error instanceof Error && error.name === 'Broken';
+export const whatIsBroken = (world: Resting): Broken | undefined => {
+  try {
+    judgeRest(world);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Broken) return error;
+    throw error;
+  }
+};

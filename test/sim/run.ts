@@ -3,7 +3,7 @@
  *
  *   npm run sim                                   200 worlds, and what they met
  *   npm run sim -- --seed 42 [--trace] [--stop-at N] [--without kind,…]
- *   npm run sim -- --seeds 1000 [--from 1] [--mutant NAME]
+ *   npm run sim -- --seeds 1000 [--from 1] [--mutant NAME] [--first]   --first stops at the first that breaks
  *   npm run sim:mutants [-- --seeds 2000]         what each mutant is caught by
  *
  * Exit code 1 when a world broke, or when a mutant survived.
@@ -27,6 +27,7 @@ const { values } = parseArgs({
     mutants: { type: 'boolean' },
     trace: { type: 'boolean' },
     shrink: { type: 'boolean' },
+    first: { type: 'boolean' },
   },
 });
 
@@ -61,13 +62,16 @@ const one = async (seed: number, mutant: Mutant | undefined): Promise<boolean> =
 
 const briefly = ({ seed, steps, virtualSeconds, broken }: Ran) => ({ seed, steps, virtualSeconds, ...(broken ? { broken } : {}) });
 
-const many = async (from: number, seeds: number, mutant: Mutant | undefined): Promise<boolean> => {
+const many = async (from: number, most: number, mutant: Mutant | undefined): Promise<boolean> => {
   const report = createReport();
+  let seeds = 0;
   const begun = performance.now();
-  for (let seed = from; seed < from + seeds; seed++) {
+  for (let seed = from; seed < from + most; seed++) {
     const ran = await runWorld({ seed, ...(mutant ? { mutant } : {}) });
+    seeds += 1;
     report.add(ran);
     if (ran.broken) say(JSON.stringify({ ...briefly(ran), replay: replayOf(seed, mutant) }));
+    if (ran.broken && values.first) break;
   }
   const seconds = (performance.now() - begun) / 1000;
   const all = report.report();

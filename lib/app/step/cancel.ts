@@ -6,7 +6,7 @@ import { unsent } from '../../job/attribution.ts';
 import type { CancelWhy } from '../../job/event.ts';
 import { attemptOf, type View } from '../../job/view.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const cancel = async (
   ports: Ports,
@@ -34,7 +34,7 @@ export const cancel = async (
   const { receipt, cluster, login } = attemptOf(newest, n);
   if (!receipt) return nothing(newest, 'nothing is bound', 'cancel');
   const answer = await withSession(ports, cluster, login, (session) => session.cancel(receipt));
-  if (isUnreachable(answer)) return nothing(newest, answer.unreachable, 'cancel');
+  if (isUnreachable(answer)) return unlearnt(newest, answer, 'cancel');
   if (answer.kind !== 'sent') return nothing(newest, answer.says, 'cancel');
   if (attemptOf(newest, n).cancel?.sentAt !== undefined) return nothing(newest, 'cancelled again', 'cancel');
   return done(

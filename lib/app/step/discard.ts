@@ -6,12 +6,12 @@ import type { Session } from '../../cluster/port.ts';
 import type { Event } from '../../job/event.ts';
 import { attemptOf, type View } from '../../job/view.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitFact, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const discard = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const attempt = attemptOf(view, n);
   const gone = await withSession(ports, attempt.cluster, attempt.login, (session) => discardAll(session, view, n));
-  if (isUnreachable(gone)) return nothing(view, gone.unreachable);
+  if (isUnreachable(gone)) return unlearnt(view, gone);
   if (typeof gone === 'string') return nothing(view, gone);
   if (gone.length === 0) return nothing(view, 'the second object is still alive');
   return done(

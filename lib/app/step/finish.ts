@@ -6,15 +6,15 @@
 import type { Session } from '../../cluster/port.ts';
 import { jobOutcome } from '../../job/ending.ts';
 import type { Because } from '../../job/event.ts';
-import { type AttemptView, isObserved, type View } from '../../job/view.ts';
+import { type AttemptView, isObserved, lastAttempt, type View } from '../../job/view.ts';
 import type { Ports } from '../ports.ts';
-import { commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const finish = async (ports: Ports, view: View, because: Because): Promise<Performed> => {
   if (!isObserved(view)) {
     for (const place of placesOf(view)) {
-      const left = await withSession(ports, place.cluster, place.login, (session) => stopAndClear(session, view));
-      if (isUnreachable(left)) return nothing(view, left.unreachable);
+      const left = await withSession(ports, place.cluster, place.login, (session) => stopAndClear(session, view, because));
+      if (isUnreachable(left)) return unlearnt(view, left);
       if (left !== undefined) return nothing(view, left);
     }
   }
@@ -36,8 +36,28 @@ const placesOf = (view: View): readonly { cluster: string; login: string }[] => 
   return [...places.values()];
 };
 
+/** Ends that follow from the last outcome alone; all others are somebody's word, or the clock's. */
+const ON_ITS_WORD: ReadonlySet<Because['kind']> = new Set(['rule', 'unmatched', 'limit']);
+
+/**
+ * That every source forgot an object is provisional (contract §3), and `stop` can never be taken back: so a look comes before it, too.
+ * Why the job does not end then: a poll will tell that its attempt goes on.
+ */
+const showsAgain = async (session: Session, view: View): Promise<string | undefined> => {
+  const last = lastAttempt(view);
+  if (last?.outcome?.cause !== 'vanished') return undefined;
+  const found = await session.find(view.job);
+  if (found.kind === 'unreachable') return found.says;
+  if (found.kind === 'absent') return undefined;
+  const bound = found.objects.find((object) => object.receipt.schedulerId === last.receipt?.schedulerId);
+  if (bound && bound.state !== 'ended') return 'what seemed to have vanished is alive';
+  return found.complete ? undefined : 'not every source answered';
+};
+
 /** Undefined when nothing of the job is alive; else why it cannot end yet. */
-const stopAndClear = async (session: Session, view: View): Promise<string | undefined> => {
+const stopAndClear = async (session: Session, view: View, because: Because): Promise<string | undefined> => {
+  const shown = ON_ITS_WORD.has(because.kind) ? await showsAgain(session, view) : undefined;
+  if (shown !== undefined) return shown;
   const mark = await session.fence(view.job, 'stop');
   if (mark.kind === 'unreachable') return mark.says;
   for (let looks = 0; looks < 2; looks++) {

@@ -13,7 +13,7 @@ import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const release = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const step: Step = { do: 'release', n };
@@ -25,7 +25,7 @@ export const release = async (ports: Ports, view: View, n: number): Promise<Perf
   }
   const attempt = attemptOf(newest, n);
   const result = await withSession(ports, attempt.cluster, attempt.login, (session) => fenceLookAct(ports, newest, attempt, session));
-  return isUnreachable(result) ? nothing(newest, result.unreachable) : result;
+  return isUnreachable(result) ? unlearnt(newest, result) : result;
 };
 
 const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, session: Session): Promise<Performed> => {
@@ -43,12 +43,16 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   const objects = found.kind === 'found' ? found.objects : [];
   const others = objects.filter((object) => object.state !== 'ended' && object.receipt.schedulerId !== receipt.schedulerId);
   if (others.length > 0) return recordOthers(ports, view, attempt, others);
+  // What was found stands, but only a complete look shows that there is nobody else (P3.6).
+  if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered: another object may be alive');
   const bound = objects.find((object) => object.receipt.schedulerId === receipt.schedulerId);
   // Absent or ended: there is nothing to release, and only evidence ends an attempt (a poll brings it).
   if (!bound || bound.state === 'ended') return nothing(view, 'the bound object is not there to release');
   // Read again after the look, before the effect: a cancel may have come meanwhile (S5).
   const now = await refresh(ports.store, view);
-  if (nextStep(now, ports.now()).do !== 'release') return { kind: 'committed', view: now };
+  const next = nextStep(now, ports.now());
+  // Of this attempt: meanwhile it may have been given up, and the next one be waiting for its release.
+  if (next.do !== 'release' || next.n !== attempt.n) return { kind: 'committed', view: now };
   const answer = await session.release(receipt, attempt.gate);
   switch (answer.kind) {
     case 'unreachable':

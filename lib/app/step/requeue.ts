@@ -3,10 +3,13 @@
  * code: run + 1 seen reopens the attempt; a certain refusal, or the old run still ended after the settle time, does not.
  */
 import type { Session } from '../../cluster/port.ts';
+import { nextStep } from '../../job/next-step.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
+import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { readWatch, writeWatch } from '../watch.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const requeue = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const step = { do: 'requeue' as const, n };
@@ -19,7 +22,7 @@ export const requeue = async (ports: Ports, view: View, n: number): Promise<Perf
   }
   const attempt = attemptOf(newest, n);
   const result = await withSession(ports, attempt.cluster, attempt.login, (session) => actAndLook(ports, newest, attempt, by, session));
-  return isUnreachable(result) ? nothing(newest, result.unreachable) : result;
+  return isUnreachable(result) ? unlearnt(newest, result) : result;
 };
 
 const actAndLook = async (
@@ -33,18 +36,32 @@ const actAndLook = async (
   if (!receipt) return nothing(view, 'nothing is bound');
   const seen = await lookForRun(ports, view, attempt, session);
   if (seen) return seen;
-  if (by === 'supervisor') {
-    if (!session.requeue) return refuse(ports, view, n, 'this cluster cannot requeue');
-    const answer = await session.requeue(receipt);
-    if (answer.kind === 'unreachable') return nothing(view, answer.says);
-    if (answer.kind === 'refused') return refuse(ports, view, n, answer.says);
-    const again = await lookForRun(ports, view, attempt, session);
-    if (again) return again;
-  }
-  const since = by === 'supervisor' ? (attempt.requeueIntendedAt ?? ports.now()) : (view.decision?.decidedAt ?? ports.now());
-  if (ports.now() - since < TIMING.requeueSettleSeconds * 1000) return nothing(view, 'the next run does not show yet', 'settle');
-  return refuse(ports, view, n, `run ${attempt.run} is still ended ${TIMING.requeueSettleSeconds} s later`);
+  if (by === 'scheduler') return settled(ports, view, attempt, view.decision?.decidedAt ?? ports.now());
+  if (!session.requeue) return refuse(ports, view, attempt, 'this cluster cannot requeue');
+  // Read again after the look, before the effect: a cancel may have come meanwhile, or another supervisor been faster (S5).
+  const now = await refresh(ports.store, view);
+  const next = nextStep(now, ports.now());
+  if (next.do !== 'requeue' || next.n !== n || attemptOf(now, n).run !== attempt.run) return { kind: 'committed', view: now };
+  const answer = await session.requeue(receipt);
+  if (answer.kind === 'unreachable') return nothing(now, answer.says);
+  if (answer.kind === 'refused') return refuse(ports, now, attempt, answer.says);
+  const sentAt = await firstSent(ports, now, attempt);
+  return (await lookForRun(ports, now, attempt, session)) ?? settled(ports, now, attempt, sentAt);
 };
+
+/** Since when the next run may show: the intention may be older by as long as the cluster could not be reached. Kept in WATCH. */
+const firstSent = async (ports: Ports, view: View, { n, run }: AttemptView): Promise<number> => {
+  const watch = await readWatch(ports.store, view.job);
+  if (watch.requeue?.n === n && watch.requeue.run === run) return watch.requeue.sentAt;
+  const sentAt = ports.now();
+  await writeWatch(ports.store, view.job, { ...watch, requeue: { n, run, sentAt } });
+  return sentAt;
+};
+
+const settled = async (ports: Ports, view: View, attempt: AttemptView, since: number): Promise<Performed> =>
+  ports.now() - since < TIMING.requeueSettleSeconds * 1000
+    ? nothing(view, 'the next run does not show yet', 'settle')
+    : refuse(ports, view, attempt, `run ${attempt.run} is still ended ${TIMING.requeueSettleSeconds} s later`);
 
 /** Committed when the next run shows; `nothing` when the look failed; undefined when the old run is what is there. */
 const lookForRun = async (ports: Ports, view: View, attempt: AttemptView, session: Session): Promise<Performed | undefined> => {
@@ -52,7 +69,8 @@ const lookForRun = async (ports: Ports, view: View, attempt: AttemptView, sessio
   if (found.kind === 'unreachable') return nothing(view, found.says);
   if (found.kind === 'absent') return undefined;
   const object = found.objects.find((o) => o.receipt.schedulerId === attempt.receipt?.schedulerId);
-  if (!object || object.state === 'ended' || object.run <= attempt.run) return undefined;
+  // Also one that has ended since: it was begun, it counts, and its end is for a poll to tell.
+  if (!object || object.run <= attempt.run) return undefined;
   const look = { fence: attempt.look?.fence ?? 0, clusterStartedAt: found.clusterNow };
   return done(
     await commitFact(ports, view, (newest) => {
@@ -62,11 +80,13 @@ const lookForRun = async (ports: Ports, view: View, attempt: AttemptView, sessio
   );
 };
 
-const refuse = async (ports: Ports, view: View, n: number, reason: string): Promise<Performed> =>
+const refuse = async (ports: Ports, view: View, { n, run }: AttemptView, reason: string): Promise<Performed> =>
   done(
-    await commitFact(ports, view, (newest) =>
-      attemptOf(newest, n).state === 'ended' && newest.decision?.action.kind === 'requeue'
+    await commitFact(ports, view, (newest) => {
+      const now = attemptOf(newest, n);
+      // About the run that was looked at: a later one that has ended, too, has a decision of its own.
+      return now.state === 'ended' && now.run === run && newest.decision?.action.kind === 'requeue'
         ? [{ type: 'requeue_refused', n, reason: reason.slice(0, 1024) }]
-        : [],
-    ),
+        : [];
+    }),
   );

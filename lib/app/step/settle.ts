@@ -11,16 +11,18 @@ import type { Ports } from '../ports.ts';
 import { readWatch, writeWatch } from '../watch.ts';
 import { bindFound } from './bind.ts';
 import { record, submissionOf, withScript } from './submit.ts';
-import { commitFact, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitFact, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const settle = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const attempt = attemptOf(view, n);
+  // A look shows what was there when it began, however long its answer takes.
+  const askedAt = ports.now();
   const found = await withSession(ports, attempt.cluster, attempt.login, (session) => session.find(view.job));
-  if (isUnreachable(found)) return nothing(view, found.unreachable, 'settle');
+  if (isUnreachable(found)) return unlearnt(view, found, 'settle');
   if (found.kind === 'unreachable') return nothing(view, found.says, 'settle');
   if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, view, n, found);
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered', 'settle');
-  return attempt.gate.mechanism === 'suspend' ? createAgain(ports, view, attempt) : believeAbsent(ports, view, attempt, found);
+  return attempt.gate.mechanism === 'suspend' ? createAgain(ports, view, attempt) : believeAbsent(ports, view, attempt, found, askedAt);
 };
 
 /**
@@ -33,7 +35,7 @@ const createAgain = async (ports: Ports, view: View, attempt: AttemptView): Prom
   const spec = await withScript(ports, view.job, view.spec);
   const submission = submissionOf(view, attempt, spec, probe);
   const answer = await withSession(ports, attempt.cluster, attempt.login, (session) => session.submit(submission));
-  if (isUnreachable(answer)) return nothing(view, answer.unreachable, 'settle');
+  if (isUnreachable(answer)) return unlearnt(view, answer, 'settle');
   if (answer.kind === 'accepted' || answer.kind === 'refused') return done(await record(ports, view, attempt, answer));
   return nothing(view, answer.kind === 'not_now' ? answer.reason : answer.answer, 'settle');
 };
@@ -47,17 +49,18 @@ const believeAbsent = async (
   view: View,
   attempt: AttemptView,
   found: Exclude<FindAnswer, { kind: 'unreachable' }>,
+  askedAt: number,
 ): Promise<Performed> => {
   const now = ports.now();
-  if (!isPast(attempt, found, now)) return nothing(view, 'not found yet, and it may still land', 'settle');
+  if (!isPast(attempt, found, askedAt)) return nothing(view, 'not found yet, and it may still land', 'settle');
   const watch = await readWatch(ports.store, view.job);
   const firstAt = watch.settle?.commit === attempt.plannedCommit ? watch.settle.absentAt : undefined;
   if (firstAt === undefined) {
     await writeWatch(ports.store, view.job, { ...watch, settle: { commit: attempt.plannedCommit, absentAt: now } });
     return nothing(view, 'absent after its bound; one more look decides', 'settle');
   }
-  if (now - firstAt < TIMING.settleAgainSeconds * 1000) return nothing(view, 'absent after its bound; one more look decides', 'settle');
-  const proof = `looked up completely at ${firstAt} and ${now}, both after the settle time (cluster ${attempt.clusterSettleAt})`;
+  if (askedAt - firstAt < TIMING.settleAgainSeconds * 1000) return nothing(view, 'absent after its bound; one more look decides', 'settle');
+  const proof = `looked up completely at ${firstAt} and ${askedAt}, both after the settle time (cluster ${attempt.clusterSettleAt})`;
   const committed = await commitFact(ports, view, (newest) => {
     const latest = attemptOf(newest, attempt.n);
     if (!isUnsettled(latest) || latest.plannedCommit !== attempt.plannedCommit) return [];

@@ -5,27 +5,35 @@
  */
 import type { Session, Submission, SubmitAnswer } from '../../cluster/port.ts';
 import type { Probe } from '../../job/capability.ts';
+import { submissionWords } from '../../job/cluster-why.ts';
 import type { Event, EventOf, Point } from '../../job/event.ts';
 import { NOTHING } from '../../job/event.ts';
 import { epochOf, identityOf } from '../../job/identity.ts';
 import { requeueOf } from '../../job/plan-input.ts';
 import { fixedByBase, fixedByPlan, lastFixed, latest } from '../../job/point.ts';
+import { seeded } from '../../job/seed.ts';
 import type { Spec } from '../../job/spec.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, lastAttempt, type View } from '../../job/view.ts';
+import { clusterView } from '../cluster/load.ts';
+import { readOnlyWords } from '../cluster/read-only.ts';
 import type { Ports } from '../ports.ts';
 import { bindFound } from './bind.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const submit = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const spec = view.spec;
   const configuration = spec && ports.clusters.get(spec.cluster);
   if (!spec || !configuration) return nothing(view, `the configuration does not name cluster ${spec?.cluster ?? '?'}`);
+  if (configuration.readOnly) return nothing(view, readOnlyWords(spec.cluster));
+  // The answer `block_submissions` holds back what was accepted before it, too (contract §8).
+  const refused = submissionWords(await clusterView(ports.store, spec.cluster));
+  if (refused) return nothing(view, refused);
   const probe = await ports.probeOf(spec.cluster, view.login);
   if (!probe) return nothing(view, `cluster ${spec.cluster} was never probed`);
   const whole = await withScript(ports, view.job, spec);
   const result = await withSession(ports, spec.cluster, view.login, (session) => planAndSend(ports, view, n, whole, probe, session));
-  return isUnreachable(result) ? nothing(view, result.unreachable) : result;
+  return isUnreachable(result) ? unlearnt(view, result) : result;
 };
 
 /** The spec with its script in place of the blob's digest. */
@@ -115,8 +123,15 @@ const defer = (ports: Ports, view: View, attempt: AttemptView, reason: string, s
   commitFact(ports, view, (newest) => {
     const now = attemptOf(newest, attempt.n);
     if (now.state !== 'planned' || now.deferred || now.plannedCommit !== attempt.plannedCommit) return [];
-    return [{ type: 'attempt_submission_deferred', n: attempt.n, reason: reason.slice(0, 1024), notBefore: ports.now() + seconds * 1000 }];
+    const notBefore = ports.now() + Math.max(seconds, growing(view.job, attempt)) * 1000;
+    return [{ type: 'attempt_submission_deferred', n: attempt.n, reason: reason.slice(0, 1024), notBefore }];
   });
+
+/** 30 s ×2 to 15 min with jitter (protocols §2.1): each try is two commits, and a full queue may stay full for days. */
+const growing = (job: string, { n, try: tries }: AttemptView): number => {
+  const ceiling = Math.min(TIMING.retrySeconds * 2 ** (tries - 1), TIMING.retryMostSeconds);
+  return Math.ceil(ceiling / 2 + (seeded(`${job}:${n}:${tries}`) * ceiling) / 2);
+};
 
 /** What an answer teaches, offered to whatever the record says by now. */
 export const record = (ports: Ports, view: View, attempt: AttemptView, answer: SubmitAnswer) => {

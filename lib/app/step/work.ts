@@ -3,20 +3,22 @@
  * (protocols §1.3); a step that could not be tried, or proved nothing, commits nothing and is tried again later (§2.1).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { ClusterFailure } from '../../cluster/failure.ts';
-import type { Session } from '../../cluster/port.ts';
 import type { Event } from '../../job/event.ts';
 import { nextStep } from '../../job/next-step.ts';
 import type { Step } from '../../job/step.ts';
 import type { View } from '../../job/view.ts';
+import type { Unreached } from '../cluster/session.ts';
 import { type Committed, commit, SUPERVISOR } from '../commit.ts';
 import type { Ports } from '../ports.ts';
+
+export { isUnreachable, withSession } from '../cluster/session.ts';
 
 export type Performed =
   | { readonly kind: 'committed'; readonly view: View }
   /** Nothing was learnt: try again, at the pace of that kind of step. */
-  | { readonly kind: 'nothing'; readonly view: View; readonly pace: Pace; readonly says: string };
-export type Pace = 'retry' | 'settle' | 'cancel';
+  | { readonly kind: 'nothing'; readonly view: View; readonly pace: Pace; readonly says: string; readonly notBefore?: number };
+/** `slot`: it was not even tried, since no connection was to be had; that says nothing of the cluster and counts as no try. */
+export type Pace = 'retry' | 'settle' | 'cancel' | 'slot';
 
 export const nothing = (view: View, says: string, pace: Pace = 'retry'): Extract<Performed, { kind: 'nothing' }> => ({
   kind: 'nothing',
@@ -24,6 +26,10 @@ export const nothing = (view: View, says: string, pace: Pace = 'retry'): Extract
   pace,
   says,
 });
+
+/** No connection: later, at the pace of this kind of step, or as soon as a slot may be free. */
+export const unlearnt = (view: View, { unreachable, slot }: Unreached, pace: Pace = 'retry'): Performed =>
+  slot ? { ...nothing(view, unreachable, 'slot'), notBefore: slot.notBefore } : nothing(view, unreachable, pace);
 
 /** Commits only while the step is still the next one: an intention lost to a newer version is dropped (protocols §1.2). */
 export const commitIfNext = (
@@ -42,28 +48,3 @@ export const commitFact = (ports: Ports, view: View, still: (view: View) => read
   commit(ports, view, SUPERVISOR, still);
 
 export const done = (committed: Committed): Performed => ({ kind: 'committed', view: committed.view });
-
-/** Runs with one connection to the cluster and login of the job, closed whatever happens. Undefined: it could not be had. */
-export const withSession = async <T>(
-  ports: Pick<Ports, 'clusters'>,
-  cluster: string,
-  login: string,
-  use: (session: Session) => Promise<T>,
-): Promise<T | { readonly unreachable: string }> => {
-  const configuration = ports.clusters.get(cluster);
-  if (!configuration) return { unreachable: `the configuration no longer names cluster ${cluster}` };
-  try {
-    const session = await configuration.adapter.connect(login);
-    try {
-      return await use(session);
-    } finally {
-      await session.close();
-    }
-  } catch (error) {
-    if (error instanceof ClusterFailure) return { unreachable: `${error.code}: ${error.message}` };
-    throw error;
-  }
-};
-
-export const isUnreachable = (value: unknown): value is { readonly unreachable: string } =>
-  typeof value === 'object' && value !== null && 'unreachable' in value;

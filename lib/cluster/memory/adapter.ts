@@ -7,16 +7,16 @@ import { assert } from '../../job/assertion.ts';
 import type { Receipt } from '../../job/event.ts';
 import { identityOf, parseIdentity } from '../../job/identity.ts';
 import { ClusterFailure } from '../failure.ts';
-import type { Adapter, FindAnswer, Publications, Session } from '../port.ts';
+import type { Adapter, AdoptAnswer, FindAnswer, OutputAnswer, OutputAsked, Publications, Session } from '../port.ts';
 import { act, fence, UNREACHABLE } from './act.ts';
 import { probeOf } from './capability.ts';
 import { publicationsOf } from './control.ts';
 import type { Fault, Verb } from './fault.ts';
 import { gateOf, renderingOf } from './gate.ts';
-import { foundObject, type Viewer, viewOf } from './look.ts';
-import type { ClusterObject } from './object.ts';
+import { foundObject, receiptOf, type Viewer, viewOf } from './look.ts';
+import type { ClusterObject, Execution } from './object.ts';
 import { observe } from './observe.ts';
-import { clusterNow, controlOf, objectFor, type State } from './state.ts';
+import { clusterNow, controlOf, jobKey, objectFor, type State } from './state.ts';
 import { submitTo } from './submit.ts';
 import type { World } from './world.ts';
 
@@ -89,21 +89,44 @@ const sessionOf = (world: World, viewer: Viewer): Session => {
       const control = controlOf(state, tag, job);
       return { publications: publicationsOf(control), bases: [...control.bases] };
     },
+    async output(asked) {
+      return meet('output', asked.job, asked.n) ? UNREACHABLE : outputOf(state, tag, asked);
+    },
+    async adopt(schedulerId) {
+      return meet('adopt') ? UNREACHABLE : adopt(state, viewer, schedulerId);
+    },
     async close() {},
   };
   if (state.settings.shape === 'kubernetes') return session;
   return { ...session, requeue: async (receipt) => act(state, viewer, 'requeue', receipt, meet('requeue', ...partsOf(receipt))) };
 };
 
+const outputBytesOf = (state: State, object: ClusterObject | undefined): number =>
+  object?.execution ? writtenBy(state, object.execution) : 0;
+
 /** A byte per second of its running, until the script makes it silent. */
-const outputBytesOf = (state: State, object: ClusterObject | undefined): number => {
-  const execution = object?.execution;
-  if (!execution) return 0;
+const writtenBy = (state: State, execution: Execution): number => {
   const { ends, runsSeconds, silentAfterSeconds } = execution.script;
   const untilMs = execution.endedAtMs ?? execution.pausedAtMs ?? state.agenda.nowMs;
   const livedSeconds = (untilMs - execution.startedAtMs - execution.pausedMs) / 1000;
   const mostSeconds = silentAfterSeconds ?? (ends === 'hangs' ? runsSeconds : Number.POSITIVE_INFINITY);
   return Math.floor(Math.min(livedSeconds, mostSeconds));
+};
+
+/** A line of dots per minute on stdout, and nothing on stderr. */
+const outputOf = (state: State, tag: string, { job, n, run, stream, offset, limit }: OutputAsked): OutputAnswer => {
+  const execution = state.executionsByJob.get(jobKey(tag, job))?.find((one) => one.n === n && one.run === run);
+  if (!execution) return { kind: 'none' };
+  const totalBytes = stream === 'stdout' ? writtenBy(state, execution) : 0;
+  const length = Math.max(0, Math.min(limit, totalBytes - offset));
+  const bytes = Uint8Array.from({ length }, (_, i) => ((offset + i) % 60 === 59 ? 10 : 46));
+  return { kind: 'piece', bytes, totalBytes };
+};
+
+const adopt = (state: State, viewer: Viewer, schedulerId: string): AdoptAnswer => {
+  const object = viewOf(state, viewer).stranger(schedulerId);
+  if (object) return { kind: 'found', name: object.name, receipt: receiptOf(object, viewer.cluster) };
+  return state.byId.get(schedulerId)?.tag ? { kind: 'ours' } : { kind: 'unknown_object' };
 };
 
 const partsOf = (receipt: Receipt): [string?, number?] => {

@@ -26,8 +26,8 @@ const BOTH: Partial<Record<CapabilityName, Claim>> = {
   says_why_pending: ['yes', 'a waiting object has a reason'],
   excludes_nodes: ['yes', 'excluded nodes are not used'],
   bulk_observation: ['yes', 'one look for any number of jobs'],
-  output: ['no', 'output has a size and no text'],
-  output_follow: ['no', 'output has a size and no text'],
+  output: ['yes', 'a dot for every second of its running'],
+  output_follow: ['no', 'a reader asks again from where it was'],
   checkpoint_files: ['yes', 'publications are kept per job'],
 };
 

@@ -17,7 +17,9 @@ export type Verb =
   | 'requeue'
   | 'observe'
   | 'outputBytes'
-  | 'listPublications';
+  | 'listPublications'
+  | 'output'
+  | 'adopt';
 
 export interface Call {
   readonly verb: Verb;

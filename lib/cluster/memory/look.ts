@@ -16,6 +16,8 @@ export interface View {
   readonly complete: boolean;
   ofJob(tag: string, job: string): readonly ClusterObject[];
   live(tag: string): Iterable<ClusterObject>;
+  /** Of a program outside dispatch, which no job's name finds. */
+  stranger(id: string): ClusterObject | undefined;
 }
 
 export interface Viewer {
@@ -34,6 +36,10 @@ export const viewOf = (state: State, viewer: Viewer): View => {
     ofJob: (tag, job) => (from.byJob.get(jobKey(tag, job)) ?? []).filter(shows),
     *live(tag) {
       for (const object of from.liveByTag.get(tag) ?? []) if (shows(object)) yield object;
+    },
+    stranger(id) {
+      const object = state.byId.get(id);
+      return object && !object.tag && shows(object) ? object : undefined;
     },
   };
 };

@@ -3,6 +3,7 @@
  * Guards P4.5 and P5.2: evidence is about this object only; what was recorded already is not said again.
  */
 import type { Finding } from '../../job/event.ts';
+import { parseIdentity } from '../../job/identity.ts';
 import { runsOf } from '../../job/point.ts';
 import { type Observation, type Observed, seenOf, type Target } from '../port.ts';
 import { basesOfAttempt, publicationsOf } from './control.ts';
@@ -16,7 +17,10 @@ export const observe = (state: State, viewer: Viewer, targets: readonly Target[]
   const absent: Target[] = [];
   const explained = new Set<ClusterObject>();
   for (const target of targets) {
-    const object = view.ofJob(viewer.tag, target.job).find((candidate) => isOf(candidate, target.receipt));
+    const known = parseIdentity(target.receipt.identity)
+      ? view.ofJob(viewer.tag, target.job)
+      : [view.stranger(target.receipt.schedulerId)].filter((one) => one !== undefined);
+    const object = known.find((candidate) => isOf(candidate, target.receipt));
     if (!object) {
       absent.push(target);
       continue;
@@ -38,7 +42,8 @@ export const observe = (state: State, viewer: Viewer, targets: readonly Target[]
 
 const observeEnded = (state: State, object: ClusterObject, target: Target): Observation | undefined => {
   if (target.seen === seenOf('ended', object.run)) return undefined;
-  const control = controlOf(state, object.tag!, object.job!);
+  // A program outside dispatch has no control folder, and publishes nothing.
+  const control = object.tag && object.job ? controlOf(state, object.tag, object.job) : undefined;
   const { accounting, accountingLagSeconds } = state.settings;
   const missing: string[] = [];
   if (accounting && state.agenda.nowMs < object.endedAtMs! + accountingLagSeconds * 1000) missing.push('accounting');
@@ -49,7 +54,7 @@ const observeEnded = (state: State, object: ClusterObject, target: Target): Obse
     run: object.run,
     outcome: outcomeOfObject(state, object),
     processes: processesOf(state, object),
-    runs: state.faults.pubUnreadable ? [] : runsOf(target.n, basesOfAttempt(control, target.n), publicationsOf(control)),
+    runs: state.faults.pubUnreadable || !control ? [] : runsOf(target.n, basesOfAttempt(control, target.n), publicationsOf(control)),
     missing,
   };
 };

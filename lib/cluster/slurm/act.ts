@@ -12,18 +12,26 @@ import { ASK_CLOCK, type Asked, clockOf } from './remote.ts';
 import { readShownJob } from './shown-job.ts';
 import { quote } from './transport/quote.ts';
 
-/** Written aside, then linked: the mark appears whole and once. What it holds is read back, whoever wrote it. */
+/**
+ * Written aside, then linked: the mark appears whole and once. What it holds is read back, whoever wrote it. Aside in the very folder of the
+ * mark, because some shared file systems link only there; under a name that nobody else can have; and on the disk before it is linked,
+ * because a full one leaves an empty file, and a mark is never changed.
+ */
 export const fenceProgram = (control: string, mark: { readonly n: number; readonly schedulerId: string } | 'stop'): string => {
-  const path = mark === 'stop' ? `${control}/stop` : `${control}/release/${mark.n}`;
+  const [folder, name] = mark === 'stop' ? ['', 'stop'] : ['/release', String(mark.n)];
+  const holds = mark === 'stop' ? '-' : mark.schedulerId;
   return `umask 077
 c=${quote(control)}
+f="$c${folder}"
 mkdir -p "$c/release"
 now=$(date +%s)
-aside=$c/release/.aside-$now-$$
-printf '%s %s\\n' ${mark === 'stop' ? '-' : quote(mark.schedulerId)} "$now" > "$aside"
-ln "$aside" ${quote(path)} 2> /dev/null
-rm -f "$aside"
-ask mark cat ${quote(path)}
+put_aside() {
+  aside=$(mktemp "$f/.aside-XXXXXXXXXX") || return 1
+  printf '%s %s\\n' ${quote(holds)} "$now" | dd of="$aside" conv=fsync && [ "$(cat "$aside")" = ${quote(holds)}" $now" ] && ln "$aside" "$f/${name}"
+  rm -f "$aside"
+}
+[ -e "$f/${name}" ] || put_aside 2> /dev/null
+${mark === 'stop' ? 'rm -f "$c/secrets/"*\n' : ''}ask mark cat "$f/${name}"
 ${ASK_CLOCK}`;
 };
 
@@ -39,35 +47,37 @@ export const readFence = (asked: Asked): FenceAnswer => {
 
 export type Act = 'release' | 'cancel' | 'requeue';
 
-const wordsOf = (act: Act, id: string, gate: Gate | undefined): readonly string[] => {
+const wordsOf = (act: Act, gate: Gate | undefined): readonly string[] => {
   switch (act) {
     case 'release':
       // Releasing a hold does not clear a begin time, and the other way round: each gate has its own key.
       return gate?.mechanism === 'hold' || gate?.mechanism === 'hold_deadline'
-        ? [`scontrol release ${id}`]
-        : [`scontrol update JobId=${id} StartTime=now`];
+        ? ['scontrol release "$id"']
+        : ['scontrol update JobId="$id" StartTime=now'];
     case 'cancel':
-      return [`scancel ${id}`];
+      return ['scancel "$id"'];
     case 'requeue':
       // Allowed for this one time only: afterwards the scheduler shall not requeue by itself. The first fails for an ended job,
       // which its wrapper allowed already where it could.
-      return [`scontrol update JobId=${id} Requeue=1`, `scontrol requeue ${id}`, `scontrol update JobId=${id} Requeue=0`];
+      return ['scontrol update JobId="$id" Requeue=1', 'scontrol requeue "$id"', 'scontrol update JobId="$id" Requeue=0'];
   }
 };
 
-/** The identity has no character that a shell or a pattern would read: it was parsed before. The submit time is compared here too. */
+/** The submit time is compared here too. */
 export const actProgram = (act: Act, receipt: Receipt, gate?: Gate): string => {
-  const { schedulerId: id, identity, submittedAt } = receipt;
-  return `line=$(slurm 30 scontrol -o show job ${id} 2>&1)
+  const { schedulerId, identity, submittedAt } = receipt;
+  return `id=${quote(schedulerId)}
+name=${quote(identity)}
+line=$(slurm 30 scontrol -o show job "$id" 2>&1)
 rc=$?
 shown() { printf '%s\\n' "$line"; return "$rc"; }
 ask shown shown
-case $line in "JobId=${id} JobName=${identity} "*) ;; *) tell other "$line"; exit 0 ;; esac
+case $line in "JobId=$id JobName=$name "*) ;; *) tell other "$line"; exit 0 ;; esac
 submitted=\${line#* SubmitTime=}
 submitted=\${submitted%% *}
 case $submitted in '' | *[!0-9]*) tell other 'no submit time'; exit 0 ;; esac
 [ "$submitted" -ge ${Math.floor(submittedAt / 1000)} ] || { tell other 'submitted earlier'; exit 0; }
-${wordsOf(act, id, gate)
+${wordsOf(act, gate)
   .map((words, i) => `ask act${i} slurm 60 ${words}\n`)
   .join('')}`;
 };
@@ -100,6 +110,8 @@ export const readAct = (act: Act, asked: Asked, receipt: Receipt): ActAnswer => 
   if (!main) return { kind: 'unreachable', says: 'the act ended early' };
   const says = main.stderr.trim().slice(-512);
   if (main.exitCode === 0 || ALREADY.some((text) => says.includes(text))) return { kind: 'sent' };
+  // It was there a moment ago and ended since.
+  if (act === 'cancel' && says.includes('Invalid job id specified')) return { kind: 'sent' };
   // A stopped or frozen controller says things like `Unexpected message received`; it may still apply what it was asked.
   return CERTAIN.some((text) => says.includes(text)) ? { kind: 'refused', says } : { kind: 'unreachable', says };
 };

@@ -9,12 +9,14 @@ import { parseIdentity } from '../../job/identity.ts';
 import { ClusterFailure } from '../failure.ts';
 import type { ActAnswer, Adapter, Session, Submission, SubmitAnswer } from '../port.ts';
 import { type Act, actProgram, fenceProgram, readAct, readFence } from './act.ts';
+import { adoptProgram, readAdopt } from './adopt.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { bornAt, findProgram, readFind } from './find.ts';
 import { gateFor, gateTimes, mechanismFor, parseVersion } from './gate.ts';
 import { launchOf, sha256 } from './launch.ts';
 import { observeAll, outputBytes } from './observation.ts';
 import type { Gpus } from './options.ts';
+import { outputProgram, readPiece } from './output.ts';
 import { checkpointsOf, controlOf, isBucket } from './paths.ts';
 import { factsOf, probeProgram } from './preflight.ts';
 import { publicationsProgram, readPublications } from './publications.ts';
@@ -54,6 +56,8 @@ const KIB = 1024;
 const QUICK: Limits = { timeoutSeconds: 45, maxBytes: 256 * KIB };
 /** sbatch itself may retry for as long as the landing bound allows. */
 const SUBMIT: Limits = { timeoutSeconds: 110, maxBytes: 256 * KIB };
+/** Within what the API may take; a piece of 1 MiB grows by a third on its way. */
+const PIECE: Limits = { timeoutSeconds: 20, maxBytes: 2 * KIB * KIB };
 const WIDE: Limits = { timeoutSeconds: 100, maxBytes: 16 * KIB * KIB };
 
 export const createSlurmAdapter = (options: SlurmOptions): Adapter => {
@@ -82,7 +86,7 @@ const sessionOf = (connection: Connection, login: string, options: SlurmOptions)
     return readAct(what, await ask(program, QUICK), receipt);
   };
   const cancel = (receipt: Receipt): Promise<ActAnswer> => act('cancel', receipt, actProgram('cancel', receipt));
-  const observing = { ask, at, cluster, login, now };
+  const observing = { ask, at, cluster, login, now, random: options.random };
   return {
     clock: async () => {
       const asked = await ask(ASK_CLOCK, QUICK);
@@ -110,6 +114,11 @@ const sessionOf = (connection: Connection, login: string, options: SlurmOptions)
       if (isBucket(checkpointRoot)) return undefined;
       return readPublications(await ask(publicationsProgram(root, controlOf(at, job), checkpointsOf(at, job, checkpointRoot)), WIDE));
     },
+    output: async (asked) => readPiece(await ask(outputProgram(controlOf(at, asked.job), asked), PIECE)),
+    adopt: async (schedulerId) => {
+      const program = adoptProgram(schedulerId);
+      return program === undefined ? { kind: 'unknown_object' } : readAdopt(await ask(program, QUICK), { cluster, login, schedulerId });
+    },
     close: () => connection.close(),
   };
 };
@@ -128,9 +137,14 @@ const submit = async (
   const wanted = Object.entries(spec.program.secrets);
   if (wanted.length > 0 && !options.secret) return notSent('this deployment has no source of secrets');
   let secrets = '';
-  for (const [name, { ref }] of wanted) secrets += `export ${name}=${quote(await options.secret!(ref))}\n`;
+  for (const [name, { ref }] of wanted) {
+    const value = await held(() => options.secret!(ref));
+    if (value === undefined) return notSent(`the secret for ${name} could not be read, or holds what no environment can`);
+    secrets += `export ${name}=${quote(value)}\n`;
+  }
   const times = gateTimes(gate, resources.timeLimitSeconds);
-  const token = await options.tokenOf?.(job);
+  const token = options.tokenOf && (await held(() => options.tokenOf!(job)));
+  if (options.tokenOf && token === undefined) return notSent('the attempt’s token could not be made');
   const launch = launchOf({
     at: { root: options.root, tag: options.tag },
     cluster: options.id,
@@ -158,10 +172,24 @@ const submit = async (
     boundAt: Math.floor(submission.clusterBoundAt / 1000),
     searchUntil: (times.pushTo ?? times.begin ?? Math.floor(submission.clusterNow / 1000)) + SEARCH_PAST_SECONDS,
     ...(times.pushTo === undefined ? {} : { pushTo: times.pushTo }),
+    ...(gate.clusterExpiresAt === undefined ? {} : { expiresAt: Math.floor(gate.clusterExpiresAt / 1000) }),
     ...(secrets === '' ? {} : { secrets }),
     ...(token === undefined ? {} : { token }),
     helpers: (options.helpers ?? []).map((helper) => ({ ...helper, sha256: sha256(helper.text) })),
   });
-  const asked = await ask(program, SUBMIT);
-  return readSubmit(asked, { cluster: options.id, login, identity }, (options.now ?? Date.now)());
+  const answer = readSubmit(await ask(program, SUBMIT), { cluster: options.id, login, identity }, (options.now ?? Date.now)());
+  // Nobody will read them any more. Where this cannot be done the end of the job does it.
+  const isOver = answer.kind === 'refused' || answer.kind === 'not_now';
+  if (isOver && launch.secretsPath !== undefined) await ask(`rm -f ${quote(launch.secretsPath)}\ntell removed ''\n`, QUICK);
+  return answer;
+};
+
+/** What a store of secrets answers; never its errors, whose text may hold what nobody may see. */
+const held = async (read: () => Promise<string>): Promise<string | undefined> => {
+  try {
+    const value = await read();
+    return value.includes('\0') || !value.isWellFormed() ? undefined : value;
+  } catch {
+    return undefined;
+  }
 };

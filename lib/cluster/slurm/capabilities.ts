@@ -9,6 +9,9 @@ import { GATE_SAYS, mechanismFor, parseVersion } from './gate.ts';
 import { parseConfig } from './preflight.ts';
 import type { Answers } from './remote.ts';
 
+/** What submitting and marking use beyond a POSIX sh. */
+const NEEDED = ['timeout', 'sha256sum', 'base64', 'mktemp', 'dd'];
+
 type Support = Capability['support'];
 type Judged = readonly [support: Support, evidence: string];
 
@@ -48,9 +51,9 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
     gate_self_destructs: mechanism
       ? ['yes', 'a deadline ends an unreleased job; one that may be requeued is held without a deadline instead']
       : ['no', 'no gate'],
-    landing_bound: has('timeout', 'sha256sum')
+    landing_bound: has(...NEEDED)
       ? ['yes', 'the submission reads the cluster’s clock, and `timeout` ends the submitter at the bound']
-      : ['no', '`timeout` or `sha256sum` is missing on the login node'],
+      : ['no', `missing on the login node: ${NEEDED.filter((tool) => !has(tool)).join(', ')}`],
     find_by_identity:
       controller[0] !== 'yes'
         ? controller
@@ -101,8 +104,8 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
     counts_restarts: controller,
     excludes_nodes: ['yes', 'sbatch --exclude'],
     bulk_observation: controller[0] === 'yes' ? ['yes', 'one squeue for all jobs of the login'] : controller,
-    output: ['no', 'output stays in files of the control folder; this release does not read them back'],
-    output_follow: ['no', 'this release does not follow output'],
+    output: root ? ['yes', 'files of the control folder, read back in pieces'] : ['no', 'the root does not exist or cannot be written to'],
+    output_follow: ['no', 'a reader asks again from where it was'],
     checkpoint_files: root
       ? wrapperTools.length === 0
         ? ['yes', 'the root can be written to from the login node']

@@ -105,10 +105,6 @@ const withoutWord = (sources: Sources, newest: AccountingRow | undefined, isLive
     const found: Finding = { cause: 'unrecognised', detail: { word: newest.state }, ran: newest.elapsedSeconds > 0 ? 'yes' : 'unknown' };
     return ended(sources, run, found, evidenceOf(sources, newest), [], false);
   }
-  if (files?.refused) {
-    const found: Finding = { cause: 'launch_failed', detail: { stage: files.refused.stage, message: files.refused.says }, ran: 'no' };
-    return ended(sources, run, found, evidenceOf(sources, newest), [], true);
-  }
   if (files?.result) {
     return ended(
       sources,
@@ -118,6 +114,10 @@ const withoutWord = (sources: Sources, newest: AccountingRow | undefined, isLive
       accounting.kind === 'none' ? [] : ['accounting'],
       true,
     );
+  }
+  if (files?.refused) {
+    const found: Finding = { cause: 'launch_failed', detail: { stage: files.refused.stage, message: files.refused.says }, ran: 'no' };
+    return ended(sources, run, found, evidenceOf(sources, newest), [], true);
   }
   const { killed } = signatures(sources.stderr, object.schedulerId);
   if (accounting.kind === 'none' && killed && killed !== 'requeue') {

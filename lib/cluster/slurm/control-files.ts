@@ -7,6 +7,7 @@
 import type { Point } from '../../job/event.ts';
 import { epochOf } from '../../job/identity.ts';
 import type { Publication } from '../port.ts';
+import { cut } from './cut.ts';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -75,6 +76,14 @@ export const parsePoint = (text: string): Point | undefined => {
   return path === undefined ? undefined : { epoch: Number(parts[1]), step: Number(parts[2]), path };
 };
 
+/** Lines of `<n>-<run> <point>`: what the claims of a job fixed. */
+export const parseBases = (text: string): readonly { readonly n: number; readonly run: number; readonly base: Point }[] =>
+  text.split('\n').flatMap((line) => {
+    const parts = /^([1-9]\d{0,4})-(\d{1,6}) (.+)$/.exec(line);
+    const base = parts ? parsePoint(parts[3]!) : undefined;
+    return base ? [{ n: Number(parts![1]), run: Number(parts![2]), base }] : [];
+  });
+
 /** A release mark: `<scheduler id> <epoch seconds when it was written>`; a stop mark has `-` for the id. */
 export const parseMark = (text: string): { readonly holds: string; readonly writtenAt: number } | undefined => {
   const parts = /^(-|\d+) (\d{1,12})\n?$/.exec(text);
@@ -118,6 +127,7 @@ export const parseResult = (text: string): Result | undefined => {
 
 /** `refused/<id>-<run>`: `<stage>: <why>`. */
 export const parseRefusal = (text: string): { readonly stage: string; readonly says: string } | undefined => {
-  const parts = /^([a-z_]{1,32}): (.{0,512})\n?$/s.exec(text);
-  return parts ? { stage: parts[1]!, says: parts[2]!.trim() } : undefined;
+  // What follows the stage may quote a path or a claim of any length.
+  const parts = /^([a-z_]{1,32}): (.*)$/s.exec(text);
+  return parts ? { stage: parts[1]!, says: cut(parts[2]!.trim(), 512) } : undefined;
 };

@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 export const causeOf = (end: End): Finding => {
-  if (end.files?.refused) {
+  if (end.files?.refused && !end.files.result) {
     return { cause: 'launch_failed', detail: { stage: end.files.refused.stage, message: end.files.refused.says }, ran: 'no' };
   }
   switch (end.word) {
@@ -108,7 +108,12 @@ const failed = (end: End): Finding => {
   if (reason === 'SystemFailure') return { cause: 'scheduler_failed', detail: { what: reason }, ran: ranOf(end) };
   if (exit?.signal === OUTPUT_UNUSABLE) return { cause: 'launch_failed', detail: { stage: 'output' }, ran: 'no' };
   if (exit?.signal === USER_UNUSABLE) return { cause: 'launch_failed', detail: { stage: 'user' }, ran: 'no' };
-  if (isOutOfMemory(end)) return { cause: 'out_of_memory', detail: { scope: 'step', ...programSaid(end) } };
+  if (isOutOfMemory(end))
+    return {
+      cause: 'out_of_memory',
+      detail: { scope: 'step', ...programSaid(end) },
+      ...(recordsOutOfMemory(end) ? {} : { confidence: 'likely' }),
+    };
   if (inGraceTime(end) && (exit?.signal === 15 || exit?.code === 143 || result?.exit === 143)) {
     return { cause: 'preempted', detail: { graceUsed: true }, confidence: 'likely' };
   }
@@ -172,10 +177,12 @@ const MEMORY_MARKER = 125;
 const OUTPUT_UNUSABLE = 53;
 const USER_UNUSABLE = 48;
 
-const isOutOfMemory = (end: End): boolean =>
+/** A program can print the words that Slurm prints, so the error file alone makes it likely, no more. */
+const isOutOfMemory = (end: End): boolean => recordsOutOfMemory(end) || end.signs.outOfMemory;
+
+const recordsOutOfMemory = (end: End): boolean =>
   end.row?.steps.some((step) => step.state === 'OUT_OF_MEMORY') === true ||
-  [end.controller?.derived, end.row?.derived, exitOf(end)].some((status) => status?.signal === MEMORY_MARKER) ||
-  end.signs.outOfMemory;
+  [end.controller?.derived, end.row?.derived, exitOf(end)].some((status) => status?.signal === MEMORY_MARKER);
 
 const inGraceTime = (end: End): boolean => end.controller?.preempt !== undefined || end.signs.killed === 'preemption';
 

@@ -9,6 +9,7 @@ import { outcomeOf } from '../../job/cause.ts';
 import type { LiveState } from '../../job/event.ts';
 import { identityOf, parseIdentity } from '../../job/identity.ts';
 import type { FindAnswer, FoundObject } from '../port.ts';
+import { cut } from './cut.ts';
 import { liveState, UNKNOWN } from './live.ts';
 import type { Root } from './paths.ts';
 import { controlOf } from './paths.ts';
@@ -20,6 +21,8 @@ import { stateWord } from './words.ts';
 
 /** Names beyond the last attempt that left a trace of being sent: one may be on its way. */
 const NAMES_AHEAD = 2;
+/** A longer list would come near the limit of one argument; whatever lies further back was settled long ago. */
+const MOST_NAMES = 1000;
 
 /**
  * Which names and how wide a window accounting is asked for is told by `sent/`, where every submission writes before it is sent:
@@ -36,8 +39,9 @@ for f in ${quote(controlOf(at, job))}/sent/*; do
   case $u in '' | *[!0-9]*) continue ;; esac
   [ "$u" -le "$until" ] || until=$u
 done
-names= k=1
-while [ "$k" -le $((last + ${NAMES_AHEAD})) ] && [ "$k" -le 1000 ]; do
+names= last=$((last + ${NAMES_AHEAD})) k=1
+[ "$last" -le ${MOST_NAMES} ] || k=$((last - ${MOST_NAMES} + 1))
+while [ "$k" -le "$last" ]; do
   names="$names,${identityOf(at.tag, job, 1).replace(/1$/, '')}$k"
   k=$((k + 1))
 done
@@ -65,16 +69,17 @@ export const readFind = (asked: Asked, facts: FindFacts): FindAnswer => {
   const objects = look.rows.map((row) => ofController(row, facts, clusterNow)).filter((object) => object !== undefined);
   const accounting = parseSacct(answers.get('sacct') ?? { exitCode: 1, stdout: '', stderr: 'sacct was not asked' });
   if (accounting.kind === 'rows') objects.push(...ofAccounting(accounting.rows, objects, facts, clusterNow));
-  // A row that cannot be read might be the one that is looked for.
-  const odd = look.odd.length + (accounting.kind === 'rows' ? accounting.odd : 0);
+  // A row that cannot be read might be the one that is looked for, if its name is anywhere in it.
+  const unread = look.odd.filter((line) => line.includes(facts.job));
+  const odd = unread.length + (accounting.kind === 'rows' ? accounting.odd : 0);
   const complete = accounting.kind !== 'failed' && odd === 0;
   if (objects.length > 0) {
     objects.sort((a, b) => Number(a.receipt.schedulerId) - Number(b.receipt.schedulerId));
     return { kind: 'found', clusterNow, complete, objects };
   }
   if (complete) return { kind: 'absent', clusterNow };
-  const says = accounting.kind === 'failed' ? accounting.says : `${odd} rows could not be read: ${look.odd[0] ?? ''}`;
-  return { kind: 'unreachable', says: says.slice(0, 512) };
+  const says = accounting.kind === 'failed' ? accounting.says : `${odd} rows could not be read: ${unread[0] ?? ''}`;
+  return { kind: 'unreachable', says: cut(says, 512) };
 };
 
 const attemptOf = (name: string, facts: FindFacts): number | undefined => {

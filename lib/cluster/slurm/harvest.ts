@@ -6,53 +6,73 @@
  * claim, a result or a refusal counts only for the object whose id it names.
  */
 
-import type { Point, Run } from '../../job/event.ts';
+import type { Run } from '../../job/event.ts';
 import { parseIdentity } from '../../job/identity.ts';
 import { runsOf } from '../../job/point.ts';
 import type { Publication, Target } from '../port.ts';
 import type { RunFiles } from './classify.ts';
-import { markerPrefix, parseMarker, parsePoint, parseRefusal, parseResult } from './control-files.ts';
+import { markerPrefix, parseBases, parseMarker, parseRefusal, parseResult } from './control-files.ts';
 import type { Wanted } from './look.ts';
 import { checkpointsOf, controlOf, isBucket, type Root } from './paths.ts';
 import { type Answers, shell } from './remote.ts';
 import { type Accounting, type AccountingRow, parseSacct, sacctById } from './sacct.ts';
 import { quote } from './transport/quote.ts';
+import { claimedBy } from './wrapper.ts';
 
 /** Jobs per program. */
 export const MOST_WANTED = 50;
 const MOST_MARKERS = 20_000;
+/** Of each kind of file the newest runs: only the last decides, and a folder may hold any number of files. */
+const NEWEST = 20;
+const MOST_BASES = 1000;
 
+/** `[ -f ]` before every read: a pipe in place of a file would keep its reader, and all other jobs, waiting. */
 const FUNCTIONS = `first() { tail -c 65536 "$1" | grep -m 1 '^srun: error: .* tasks* [0-9,-]*: '; }
 publications() {
-  names=$(ls -1 "$1/pub") || return 1
+  names=$(timeout -s KILL 5 ls -1 "$1/pub") || return $?
   printf '%s\\n' "$names" | grep "^$2" | head -n ${MOST_MARKERS}
   return 0
 }
+runs() { ls -1 "$1" 2> /dev/null | grep -x "$2-[0-9]\\{1,6\\}" | sort -t - -k 2n | tail -n "$3"; }
+bases() {
+  runs "$1" "$2" ${MOST_BASES} | while read -r r; do
+    if [ -f "$1/$r" ]; then read -r l < "$1/$r" && printf '%s %.512s\\n' "$r" "$l"; fi
+  done
+}
 files() {
   if [ -d "$2/claims" ] && [ -r "$2/claims" ] && [ -r "$2/results" ] && [ -r "$2/refused" ]; then tell "$1 readable" yes; fi
-  for f in "$2/claims/$3"-*; do [ ! -h "$f" ] || tell "$1 claim \${f##*/}" "$(readlink "$f")"; done
-  for f in "$2/results/$3"-*; do [ ! -f "$f" ] || ask "$1 result \${f##*/}" head -c 2048 "$f"; done
-  for f in "$2/refused/$4"-*; do [ ! -f "$f" ] || ask "$1 refused \${f##*/}" head -c 2048 "$f"; done
-  for f in "$2/bases/$3"-*; do [ ! -f "$f" ] || ask "$1 base \${f##*/}" head -c 1024 "$f"; done
-  ask "$1 log" tail -c 4096 "$2/output/$3.log"
+  for r in $(runs "$2/claims" "$3" ${NEWEST}); do [ ! -h "$2/claims/$r" ] || tell "$1 claim $r" "$(readlink "$2/claims/$r" | head -c 128)"; done
+  for r in $(runs "$2/results" "$3" ${NEWEST}); do [ ! -f "$2/results/$r" ] || ask "$1 result $r" head -c 1024 "$2/results/$r"; done
+  for r in $(runs "$2/refused" "$4" ${NEWEST}); do [ ! -f "$2/refused/$r" ] || ask "$1 refused $r" head -c 2048 "$2/refused/$r"; done
+  ask "$1 bases" bases "$2/bases" "$3"
+  [ ! -f "$2/output/$3.log" ] || ask "$1 log" tail -c 4096 "$2/output/$3.log"
   e=$(ls -1t "$2/output/" 2> /dev/null | grep "^$3-[0-9]*\\.err$" | head -n 1)
-  [ -z "$e" ] || { ask "$1 first" first "$2/output/$e"; ask "$1 err" tail -c 4096 "$2/output/$e"; }
+  if [ -n "$e" ] && [ -f "$2/output/$e" ]; then ask "$1 first" first "$2/output/$e"; ask "$1 err" tail -c 4096 "$2/output/$e"; fi
+}
+hung=no
+listed() {
+  [ "$hung" = no ] || return 0
+  ask "$1" publications "$2" "$3"
+  [ "$d_rc" -ne 137 ] || hung=yes
 }
 `;
 
+/** One file system that hangs costs the wait for it once; what else lies on it is missing until the next look. */
 export const harvestProgram = (wanted: readonly Wanted[], at: Root): string => {
   const ids = wanted.map(({ target }) => target.receipt.schedulerId);
-  const accounting = sacctById(ids).map((words, i) => `ask sacct${i} slurm 30 ${shell(words)}\n`);
-  const files = wanted.map(({ target }, i) => {
-    if (!isOurs(target)) return '';
+  const accounting = sacctById(ids).map((words, i) => `ask sacct${i} slurm 8 ${shell(words)}\n`);
+  const ours = wanted.map(({ target }, i) => ({ target, i })).filter(({ target }) => isOurs(target));
+  const files = ours.map(({ target, i }) => {
     const control = controlOf(at, target.job);
-    const checkpoints = checkpointsOf(at, target.job, target.checkpointRoot);
-    const listing = isBucket(target.checkpointRoot)
-      ? ''
-      : `ask ${quote(`j${i} pub`)} publications ${quote(checkpoints)} ${markerPrefix(target.n)}\n`;
-    return `files j${i} ${quote(control)} ${target.n} ${target.receipt.schedulerId}\n${listing}`;
+    return `files j${i} ${quote(control)} ${target.n} ${quote(target.receipt.schedulerId)}\n`;
   });
-  return `${FUNCTIONS}ask uid id -u\n${accounting.join('')}${files.join('')}`;
+  const listings = ours
+    .filter(({ target }) => !isBucket(target.checkpointRoot))
+    .map(({ target, i }) => {
+      const checkpoints = checkpointsOf(at, target.job, target.checkpointRoot);
+      return `listed ${quote(`j${i} pub`)} ${quote(checkpoints)} ${markerPrefix(target.n)}\n`;
+    });
+  return `${FUNCTIONS}ask uid id -u\n${accounting.join('')}${files.join('')}${listings.join('')}`;
 };
 
 /** Only what dispatch submitted has a control folder; an adopted object has a name of its own. */
@@ -112,13 +132,16 @@ const filesOf = (answers: Answers, key: string, target: Target): Files => {
     mine('result').flatMap(([run, text]) => [parseResult(text)].flatMap((one) => (one?.id === id ? [[run, one] as const] : []))),
   );
   const refusals = new Map(
-    mine('refused').flatMap(([run, text]) => [parseRefusal(text)].flatMap((one) => (one ? [[run, one] as const] : []))),
+    mine('refused').flatMap(([run, text]) => {
+      const one = parseRefusal(text);
+      // Slurm may start the same run twice; the refusal of the one says nothing about the other.
+      const isOfTwin = claims.has(run) && one?.says.startsWith(claimedBy(run, `${id}-${run}-`));
+      return one && !isOfTwin ? [[run, one] as const] : [];
+    }),
   );
-  const bases = new Map<number, Point>();
-  for (const [run, text] of mine('base')) {
-    const point = parsePoint(text);
-    if (point) bases.set(run, point);
-  }
+  const bases = new Map(
+    parseBases(answers.get(`${key} bases`)?.stdout ?? '').flatMap(({ n, run, base }) => (n === target.n ? [[run, base] as const] : [])),
+  );
   const pub = answers.get(`${key} pub`);
   const markers = pub?.exitCode === 0 ? pub.stdout.split('\n').filter((name) => name !== '') : [];
   const publications = markers.map(parseMarker).filter((one): one is Publication => one !== undefined);

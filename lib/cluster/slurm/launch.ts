@@ -13,7 +13,7 @@ import type { RenderOptions } from '../port.ts';
 import { containerWords } from './containers.ts';
 import { type Gpus, type SbatchFacts, sbatchArguments } from './options.ts';
 import { checkpointsOf, controlOf, logOf, type Root } from './paths.ts';
-import { type WrapperFacts, wrapperText } from './wrapper.ts';
+import { interpreterOf, type WrapperFacts, wrapperText } from './wrapper.ts';
 
 export interface LaunchFacts {
   readonly at: Root;
@@ -79,7 +79,9 @@ export const launchOf = (facts: LaunchFacts): Launch => {
     apiUrl: facts.apiUrl,
     env: program.env,
     ...(secretsPath === undefined ? {} : { secrets: { path: secretsPath, keep: facts.requeue !== 'never' } }),
-    program: script ? { kind: 'script', path: script.path } : { kind: 'command', words: program.command ?? [] },
+    program: script
+      ? { kind: 'script', path: script.path, ...interpreterOf(script.text) }
+      : { kind: 'command', words: program.command ?? [] },
     ...container,
     allowRequeue: facts.requeue === 'supervisor',
     requeueExitCodes: facts.probe.facts.requeueExitCodes,

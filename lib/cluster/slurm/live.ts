@@ -5,6 +5,7 @@
  * we believe we did, because a release that was reported done may not have been applied and one reported failed may have been.
  */
 import type { Finding, LiveState, PendingGroup } from '../../job/event.ts';
+import { cut } from './cut.ts';
 import { groupOf } from './reasons.ts';
 import type { LivePhase } from './words.ts';
 
@@ -73,7 +74,7 @@ export const runOf = (phase: LivePhase, run: number, known: Known): number => (p
 
 /** What somebody else did to the object, told when its state changes. `since` in milliseconds of the cluster's clock. */
 export const findingOf = (seen: Seen, run: number, known: Known, words: string, since: number): Finding | undefined => {
-  const found = (kind: Finding['kind']): Finding => ({ kind, since, said: words.slice(0, 1024) });
+  const found = (kind: Finding['kind']): Finding => ({ kind, since, said: cut(words, 1024) });
   if (run > known.run && !known.requeueable) return found('requeued');
   if (seen.group === 'held') return found('held');
   if (!known.released && seen.state !== 'gated' && known.seen.startsWith('gated')) return found('released');

@@ -7,6 +7,7 @@
  */
 import { parseIdentity } from '../../job/identity.ts';
 import { type FoundObject, type Observation, seenOf, type Target } from '../port.ts';
+import { cut } from './cut.ts';
 import { stateOf } from './find.ts';
 import { findingOf, liveState, runOf } from './live.ts';
 import { type ControllerRow, FIELD, readRow, splitRows } from './squeue.ts';
@@ -100,7 +101,7 @@ const compare = (fields: readonly string[], target: Target, facts: LookFacts, fo
     target,
     state: seen.state,
     run,
-    ...(seen.group ? { pending: { group: seen.group, reason: reason.slice(0, 1024) } } : {}),
+    ...(seen.group ? { pending: { group: seen.group, reason: cut(reason, 1024) } } : {}),
     ...(finding ? { finding } : {}),
   };
   const row = run > target.run ? readRow(fields) : undefined;

@@ -6,7 +6,7 @@
  */
 import type { Observation, Observed, Target } from '../port.ts';
 import { harvestProgram, isOurs, MOST_WANTED, readHarvest } from './harvest.ts';
-import { lookAt } from './look.ts';
+import { lookAt, type Wanted } from './look.ts';
 import { judge } from './observe.ts';
 import { controlOf, type Root } from './paths.ts';
 import { ASK_CLOCK, type Asked, clockOf, type Limits, shell } from './remote.ts';
@@ -19,17 +19,21 @@ export interface Observing {
   readonly cluster: string;
   readonly login: string;
   readonly now: () => number;
+  /** [0, 1): where a harvest begins. */
+  readonly random: () => number;
 }
 
 const MIB = 1024 * 1024;
-const LOOK: Limits = { timeoutSeconds: 35, maxBytes: 32 * MIB };
-const HARVEST: Limits = { timeoutSeconds: 60, maxBytes: 16 * MIB };
+/** A poll has 50 s for everything: connecting, one look, its harvest and the commits. */
+const LOOK: Limits = { timeoutSeconds: 18, maxBytes: 32 * MIB };
+const HARVEST: Limits = { timeoutSeconds: 15, maxBytes: 16 * MIB };
 /** No further batch is begun after this: a poll commits what it has and goes on next time. */
-const HARVESTING_MS = 25_000;
+const HARVESTING_MS = 20_000;
+const SIZES: Limits = { timeoutSeconds: 8, maxBytes: MIB };
 
 export const observeAll = async (targets: readonly Target[], observing: Observing): Promise<Observed> => {
   const startedAt = observing.now();
-  const asked = await observing.ask(`${ASK_CLOCK}ask squeue slurm 30 ${shell(squeueArguments())}\n`, LOOK);
+  const asked = await observing.ask(`${ASK_CLOCK}ask squeue slurm 15 ${shell(squeueArguments())}\n`, LOOK);
   if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };
   const clusterStartedAt = clockOf(asked.answers);
   const queue = asked.answers.get('squeue');
@@ -42,10 +46,15 @@ export const observeAll = async (targets: readonly Target[], observing: Observin
   const absent: Target[] = [];
   // A row that cannot be read may be that of any target that was not met.
   let complete = look.odd.length === 0;
-  for (let i = 0; i < look.wanted.length; i += MOST_WANTED) {
-    const batch = look.wanted.slice(i, i + MOST_WANTED);
+  const batches = batchesOf(look.wanted, observing.random());
+  for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
     const more =
       observing.now() - startedAt > HARVESTING_MS ? undefined : await observing.ask(harvestProgram(batch, observing.at), HARVEST);
+    if (more?.kind === 'unreachable' && more.tooLong && batch.length > 1) {
+      const half = batch.length >> 1;
+      batches.unshift(batch.slice(0, half), batch.slice(half));
+      continue;
+    }
     if (more?.kind !== 'answered') {
       complete = false;
       // That it lives on is known without the rest.
@@ -60,6 +69,13 @@ export const observeAll = async (targets: readonly Target[], observing: Observin
   return { kind: 'observed', clusterStartedAt, complete, changed, absent: complete ? absent : [], unexplained: look.unexplained };
 };
 
+/** Beginning anywhere, so that what there was no time for once comes first another time. */
+const batchesOf = (wanted: readonly Wanted[], random: number): Wanted[][] => {
+  const from = Math.floor(random * wanted.length);
+  const turned = [...wanted.slice(from), ...wanted.slice(0, from)];
+  return Array.from({ length: Math.ceil(turned.length / MOST_WANTED) }, (_, i) => turned.slice(i * MOST_WANTED, (i + 1) * MOST_WANTED));
+};
+
 const MOST_SIZES = 500;
 
 /** Bytes that the runs of each attempt wrote so far, by scheduler id; undefined where they could not be read. */
@@ -68,8 +84,8 @@ export const outputBytes = async (targets: readonly Target[], { ask, at }: Obser
   const ours = targets.filter(isOurs);
   for (let i = 0; i < ours.length; i += MOST_SIZES) {
     const batch = ours.slice(i, i + MOST_SIZES);
-    const lines = batch.map((target) => `bytes ${target.receipt.schedulerId} ${quote(controlOf(at, target.job))} ${target.n}\n`);
-    const asked = await ask(`${BYTES}${lines.join('')}}\nask sizes all\n`, LOOK);
+    const lines = batch.map((target) => `bytes ${quote(target.receipt.schedulerId)} ${quote(controlOf(at, target.job))} ${target.n}\n`);
+    const asked = await ask(`${BYTES}${lines.join('')}}\nask sizes all\n`, SIZES);
     const answer = asked.kind === 'answered' ? asked.answers.get('sizes') : undefined;
     if (answer?.exitCode !== 0) return undefined;
     for (const line of answer.stdout.split('\n')) {

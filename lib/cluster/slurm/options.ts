@@ -73,8 +73,9 @@ export const sbatchArguments = (facts: SbatchFacts): readonly string[] => {
     ...optional('begin', gate.begin),
     ...optional('deadline', gate.deadline),
     `--chdir=${facts.control}`,
-    `--output=${facts.log}`,
-    `--error=${facts.log}`,
+    // Slurm fills in patterns such as %j here, and only here.
+    `--output=${facts.log.replaceAll('%', '%%')}`,
+    `--error=${facts.log.replaceAll('%', '%%')}`,
     // A second run must not erase what the first one said (C050).
     '--open-mode=append',
     '--export=ALL',

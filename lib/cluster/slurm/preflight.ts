@@ -16,7 +16,7 @@ ask ping slurm 20 scontrol ping
 ask partitions slurm 20 scontrol -o show partition
 ask squeue slurm 20 squeue --me --local -h -t all -O JobID:,State:
 ask sacct slurm 20 sacct -nPX -S now-1hour -o JobIDRaw
-tools() { for t in sbatch squeue sacct scontrol scancel srun timeout sha256sum awk od setsid bash readlink apptainer singularity curl aws; do command -v "$t" > /dev/null && printf '%s\\n' "$t"; done; }
+tools() { for t in sbatch squeue sacct scontrol scancel srun timeout sha256sum base64 mktemp dd awk od setsid bash readlink apptainer singularity curl aws; do command -v "$t" > /dev/null && printf '%s\\n' "$t"; done; }
 ask tools tools
 pyxis() { slurm 20 srun --help | grep -q -e --container-image; }
 ask pyxis pyxis

@@ -3,7 +3,7 @@
  * that was picked from a part of `pub/` could be an old one (protocols §2.1, §8.2).
  */
 import type { Publication, Publications } from '../port.ts';
-import { parseMarker, parsePoint } from './control-files.ts';
+import { parseBases, parseMarker } from './control-files.ts';
 import type { Asked } from './remote.ts';
 import { quote } from './transport/quote.ts';
 
@@ -14,12 +14,12 @@ import { quote } from './transport/quote.ts';
 export const publicationsProgram = (root: string, control: string, checkpoints: string): string => `c=${quote(control)}
 bases() {
   for f in "$c/bases/"*; do
-    [ ! -f "$f" ] || printf '%s %s\\n' "\${f##*/}" "$(head -n 1 "$f")"
+    if [ -f "$f" ]; then l=; read -r l < "$f"; printf '%s %s\\n' "\${f##*/}" "$l"; fi
   done
 }
 if [ -d ${quote(`${checkpoints}/pub`)} ]; then
   ask bases bases
-  ask pub ls -1 ${quote(`${checkpoints}/pub`)}
+  ask pub timeout -s KILL 20 ls -1 ${quote(`${checkpoints}/pub`)}
 elif [ -d ${quote(root)} ] && [ -z "$(ls "$c/sent" 2> /dev/null)" ]; then
   tell none ''
 else
@@ -37,10 +37,6 @@ export const readPublications = (asked: Asked): Publications | undefined => {
       .split('\n')
       .map(parseMarker)
       .filter((one): one is Publication => one !== undefined),
-    bases: bases.stdout.split('\n').flatMap((line) => {
-      const parts = /^([1-9]\d{0,4})-(\d{1,6}) (.+)$/.exec(line);
-      const base = parts ? parsePoint(parts[3]!) : undefined;
-      return base ? [{ n: Number(parts![1]), run: Number(parts![2]), base }] : [];
-    }),
+    bases: parseBases(bases.stdout),
   };
 };

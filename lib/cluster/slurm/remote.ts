@@ -19,16 +19,17 @@ export type Answers = ReadonlyMap<string, Answer>;
 
 export type Asked =
   | { readonly kind: 'answered'; readonly answers: Answers }
-  | { readonly kind: 'unreachable'; readonly says: string; readonly sent: Sent };
+  | { readonly kind: 'unreachable'; readonly says: string; readonly sent: Sent; readonly tooLong?: true };
 
 const MARK = '\x1c';
 
 /**
  * Shell functions of every program. `slurm LIMIT WORDS…` runs a client with nothing of the login's environment but what it needs:
- * SQUEUE_*, SACCT_* and SLURM_* variables change what the clients print. `ask NAME COMMAND…` makes its answer a section.
+ * SQUEUE_*, SACCT_* and SLURM_* variables change what the clients print. `ask NAME COMMAND…` makes its answer a section
+ * and leaves the exit code in `d_rc`.
  */
 export const prelude = (nonce: string): string => `set -u
-PATH="\${PATH:-}:/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin"
+PATH="\${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin"
 d_me=$(id -un)
 slurm() {
   d_limit=$1
@@ -40,7 +41,8 @@ ask() {
   shift
   printf '\\n${MARK}${nonce} %s\\n' "$d_name"
   { d_err=$("$@" 2>&1 >&3 3>&-); } 3>&1
-  printf '\\n${MARK}${nonce} %s %s\\n' "$?" "$d_name"
+  d_rc=$?
+  printf '\\n${MARK}${nonce} %s %s\\n' "$d_rc" "$d_name"
   printf '%s' "$d_err" | tail -c 4096
 }
 tell() { ask "$1" printf '%s' "$2"; }
@@ -85,7 +87,8 @@ export const askCluster = async (session: Session, random: () => number, body: s
     };
   } catch (error) {
     if (!(error instanceof ClusterFailure)) throw error;
-    return { kind: 'unreachable', says: error.message, sent: error.sent };
+    const { reason } = error;
+    return { kind: 'unreachable', says: error.message, sent: error.sent, ...(reason === 'too_long' ? { tooLong: true as const } : {}) };
   }
 };
 

@@ -89,6 +89,8 @@ const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Rema
   if (isBucket(checkpoint?.root)) refuse('checkpoint.root', 'an object store is not supported on Slurm by this release');
   else if (checkpoint?.root !== undefined && !/^\/[^\0\n]*$/.test(checkpoint.root))
     refuse('checkpoint.root', 'must be an absolute path on the cluster');
+  if (program.image !== undefined && /[,:]/.test(checkpoint?.root ?? ''))
+    refuse('checkpoint.root', 'must not contain , or : together with an image: both separate what is mounted');
   refuse('resources.gpuType', gpuOptions(spec, facts.gpus).wrong);
   const partition = extensions.slurm?.partition;
   if (partition !== undefined && probe.facts.partitions.length > 0 && !partitionOf(spec, probe)) {
@@ -120,6 +122,8 @@ const warningsOf = (spec: Spec, probe: Probe, options: RenderOptions): readonly 
       says: `partition ${partition.name} has ${partition.nodes} nodes: the job would wait for ever`,
     });
   }
+  if (spec.program.script?.includes('\r\n'))
+    warnings.push({ path: 'program.script', says: 'has DOS line ends: a shell takes the carriage return for a part of the last word' });
   if (spec.timeLimitSeconds % 60 !== 0)
     warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
   if (probe.capabilities.outcome_survives_purge.support !== 'yes') {

@@ -96,10 +96,11 @@ export const readSbatch = ({ exitCode, stdout, stderr }: Answer): SbatchAnswer =
   if (exitCode === 0 && submitted) return { kind: 'accepted', ...submitted };
   const says = stderr.trim().slice(-900);
   if (exitCode === 0) return { kind: 'uncertain', says: `sbatch ended with 0 and named no job: ${says}` };
+  const known = TEXTS.find(([text]) => stderr.includes(text))?.[1];
   // An error of ours in the options: the client refused before it spoke to anybody.
-  if (exitCode === 255) return { kind: 'refused', cause: 'rejected', reason: says };
+  if (exitCode === 255 && known !== 'uncertain') return { kind: 'refused', cause: 'rejected', reason: says };
   // 124 and 137: `timeout` ended it at the landing bound; it may have sent its request.
-  const verdict = exitCode === 124 || exitCode > 128 ? 'uncertain' : (TEXTS.find(([text]) => stderr.includes(text))?.[1] ?? 'uncertain');
+  const verdict = exitCode === 124 || exitCode > 128 ? 'uncertain' : (known ?? 'uncertain');
   switch (verdict) {
     case 'not_now':
       return { kind: 'not_now', reason: says, retryAfterSeconds: RETRY_SECONDS };

@@ -11,6 +11,7 @@ import { outcomeOf } from '../../job/cause.ts';
 import type { Receipt } from '../../job/event.ts';
 import { TIMING } from '../../job/timing.ts';
 import type { SubmitAnswer } from '../port.ts';
+import { cut } from './cut.ts';
 import type { Launch, UploadedFile } from './launch.ts';
 import { type Answers, type Asked, clockOf, shell } from './remote.ts';
 import { readSbatch } from './sbatch-answer.ts';
@@ -24,6 +25,8 @@ export interface SubmitFacts {
   readonly boundAt: number;
   /** Until when accounting must be searched for this attempt's name: beyond its begin time. */
   readonly searchUntil: number;
+  /** When the attempt's patience ends: one that is over before it could be sent is not sent. */
+  readonly expiresAt?: number;
   /** 23.02 to 23.11: pushed to this begin time, and read back. */
   readonly pushTo?: number;
   /** Lines of `export NAME='value'`. */
@@ -34,19 +37,28 @@ export interface SubmitFacts {
 
 export const submitProgram = (facts: SubmitFacts): string => {
   const { launch } = facts;
-  const put = (file: UploadedFile, mode: string): string => `put ${quote(file.path)} ${file.sha256} ${mode} ${quote(file.text)}\n`;
+  // Quotes within quotes within quotes grow thirteenfold; this grows by a third, whatever the text.
+  const encoded = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+  const put = (file: UploadedFile, mode: string): string => `put ${quote(file.path)} ${file.sha256} ${mode} ${encoded(file.text)}\n`;
   const plain = (path: string, text: string): string => `keep ${quote(path)} ${quote(text)}\n`;
   return `umask 077
 c=${quote(launch.control)}
 r=${quote(launch.checkpoints)}
-failed() { tell failed "$1"; exit 0; }
+failed() { unsent failed "$1"; }
 in_time() {
   now=$(date +%s)
   left=$((${facts.boundAt} - now))
-  [ "$left" -ge ${TIMING.submitFloorSeconds} ] || { tell late "$left"; exit 0; }
+  [ "$left" -ge ${TIMING.submitFloorSeconds} ] || unsent late "$left"${
+    facts.expiresAt === undefined
+      ? ''
+      : `
+  [ "$now" -lt ${facts.expiresAt} ] || unsent overdue "$now"`
+  }
 }
+# What was uploaded for this one try alone does not stay.
+unsent() { ${launch.secretsPath === undefined ? '' : `rm -f ${quote(launch.secretsPath)}; `}tell "$1" "$2"; exit 0; }
 put() {
-  printf '%s' "$4" > "$1.$$" && [ "$(sha256sum < "$1.$$" | cut -c 1-64)" = "$2" ] && chmod "$3" "$1.$$" && mv -f "$1.$$" "$1" || failed "an upload did not arrive whole: $1"
+  printf '%s' "$4" | base64 -d > "$1.$$" && [ "$(sha256sum < "$1.$$" | cut -c 1-64)" = "$2" ] && chmod "$3" "$1.$$" && mv -f "$1.$$" "$1" || failed "an upload did not arrive whole: $1"
 }
 keep() {
   printf '%s' "$2" > "$1.$$" && mv -f "$1.$$" "$1" || failed "could not be written: $1"
@@ -56,7 +68,7 @@ for d in release claims bases refused results output files secrets sent bin; do
   mkdir -p "$c/$d" || failed "the folder cannot be made: $c/$d"
 done
 [ -O "$c" ] || failed "the folder belongs to another user: $c"
-mkdir -p "$r/pub" "$r/exec" || failed "the folder cannot be made: $r"
+timeout -s KILL 20 mkdir -p "$r/pub" "$r/exec" || failed "the folder cannot be made: $r"
 ${put(launch.wrapper, '700')}${launch.script ? put(launch.script, '600') : ''}${facts.helpers
   .map((helper) => put({ ...helper, path: `${launch.control}/bin/${helper.name}` }, '700'))
   .join('')}${launch.secretsPath === undefined ? '' : plain(launch.secretsPath, facts.secrets ?? '')}${
@@ -102,12 +114,14 @@ export interface Whose {
 }
 
 export const readSubmit = (asked: Asked, whose: Whose, observedAt: number): SubmitAnswer => {
-  if (asked.kind === 'unreachable') return { kind: 'uncertain', sent: asked.sent, answer: asked.says.slice(0, 1024) };
+  if (asked.kind === 'unreachable') return { kind: 'uncertain', sent: asked.sent, answer: cut(asked.says, 1024) };
   const { answers } = asked;
   const late = answers.get('late');
   if (late) return { kind: 'uncertain', sent: 'no', answer: `not sent: ${late.stdout} s were left until the landing bound` };
+  if (answers.has('overdue'))
+    return { kind: 'uncertain', sent: 'no', answer: 'not sent: the attempt’s patience was over before it could be' };
   const failed = answers.get('failed');
-  if (failed) return { kind: 'not_now', reason: `nothing was sent: ${failed.stdout}`.slice(0, 1024), retryAfterSeconds: 60 };
+  if (failed) return { kind: 'not_now', reason: cut(`nothing was sent: ${failed.stdout}`, 1024), retryAfterSeconds: 60 };
   const answer = answers.get('sbatch');
   if (!answer) {
     // The clock is told right before the submitter starts: without it the program ended earlier.
@@ -119,17 +133,17 @@ export const readSubmit = (asked: Asked, whose: Whose, observedAt: number): Subm
     case 'accepted':
       return { kind: 'accepted', receipt: receiptOf(answers, said.id, whose) };
     case 'not_now':
-      return said;
+      return { ...said, reason: cut(said.reason, 1024) };
     case 'uncertain':
-      return { kind: 'uncertain', sent: 'maybe', answer: said.says.slice(0, 1024) };
+      return { kind: 'uncertain', sent: 'maybe', answer: cut(said.says, 1024) };
     case 'refused':
       return {
         kind: 'refused',
         outcome: outcomeOf(said.cause, {
           observedAt,
           ran: 'no',
-          detail: { by: 'slurm', reason: said.reason.slice(0, 256), message: said.reason.slice(0, 1024) },
-          evidence: [{ source: 'sbatch', exitCode: String(answer.exitCode), message: said.reason.slice(0, 1024) }],
+          detail: { by: 'slurm', reason: cut(said.reason, 256), message: cut(said.reason, 1024) },
+          evidence: [{ source: 'sbatch', exitCode: String(answer.exitCode), message: cut(said.reason, 1024) }],
         }),
       };
   }

@@ -114,37 +114,22 @@ d_resolve() {
 
 d_write_base() {
   d_point=$(d_resolve) || d_refuse 'checkpoint: the publications cannot be listed on this node'
-  case $d_point in *' '*' '*) ;; *) d_refuse 'checkpoint: no resume point could be told' ;; esac
+  printf '%s\n' "$d_point" | LC_ALL=C grep -Eqx '[0-9]{1,15} (-1|[0-9]{1,15}) (-|[a-z2-7]+)' || d_refuse 'checkpoint: no resume point could be told'
   mkdir -p "$d_control/bases"
   printf '%s\n' "$d_point" > "$d_control/bases/.$d_n-$d_run" &&
     mv -f "$d_control/bases/.$d_n-$d_run" "$d_control/bases/$d_n-$d_run" ||
     d_refuse 'checkpoint: the base of this run cannot be written'
 }
 
-# Contract 4a. Only in the program's own process: what a user sets, PATH above all, must not reach the wrapper.
+# Contract 4a. The names of dispatch are reserved, so the user's, which follow, cannot replace them; PATH is completed after those.
 d_environment() {
   unset LC_ALL DISPATCH_RESUME_FROM DISPATCH_RESUME_STEP
-  d_user_environment
-  if [ -n "$d_secrets" ]; then
-    . "$d_secrets"
-    [ "$d_keep_secrets" = yes ] || "$d_rm" -f "$d_secrets"
-  fi
-  export PATH="$d_control/bin:${'$'}{PATH:-/usr/local/bin:/usr/bin:/bin}"
   export DISPATCH_JOB="$d_job" DISPATCH_CLUSTER="$d_cluster" DISPATCH_ATTEMPT="$d_n-$d_run" DISPATCH_EPOCH="$d_epoch"
   export DISPATCH_CHECKPOINT_ROOT="$d_root" DISPATCH_EXEC_DIR="$d_exec"
   export DISPATCH_NODES="$d_nodes" DISPATCH_NODE_RANK=0 DISPATCH_TASKS_PER_NODE="$d_tasks"
   export DISPATCH_MASTER_ADDR="$d_master" DISPATCH_MASTER_PORT=$((10000 + (d_id * 7 + d_run) % 20000))
   export DISPATCH_API_URL="$d_api" DISPATCH_TOKEN_FILE="$d_control/token"
   [ -z "$d_resume_path" ] || export DISPATCH_RESUME_FROM="$d_root/$d_resume_path" DISPATCH_RESUME_STEP="$d_resume_step"
-}
-
-# The header says what is executed; both tools are found before the user's PATH is set.
-d_program() {
-  d_srun=$(command -v srun)
-  d_bash=$(command -v bash)
-  d_environment
-  cd -- "$d_workdir" || exit 71
-  d_exec_program
 }
 
 # The program has a session of its own, so that a signal reaches all of it.
@@ -156,21 +141,22 @@ d_send() {
 # Ends the program when its right to run is gone or its time is over. Time is counted in naps, so that a suspension does not
 # use it up, as with Slurm's own clock.
 d_watch() {
-  trap 'kill "$d_napping" 2> /dev/null; exit 0' TERM
+  # Whoever tells the whole job to end must not end the watch with it: the program may use its time of grace.
+  trap '' TERM INT HUP
   d_left=$d_limit d_why=
   while [ -z "$d_why" ]; do
     d_nap=$d_every
     [ "$d_left" -ge "$d_nap" ] || d_nap=$d_left
-    sleep "$d_nap" & d_napping=$!
-    wait "$d_napping"
+    sleep "$d_nap"
+    # Never a signal to a number that may be somebody else's by now.
+    kill -0 "$d_pid" 2> /dev/null || exit 0
     d_left=$((d_left - d_nap))
     d_look
     if [ -n "$d_no" ]; then d_why=fenced; elif [ "$d_left" -le 0 ]; then d_why=time_limit; fi
   done
   printf '%s\n' "$d_why" > "$d_stopped"
   d_send TERM
-  sleep "$d_grace" & d_napping=$!
-  wait "$d_napping"
+  sleep "$d_grace"
   d_send KILL
 }
 
@@ -215,6 +201,8 @@ mkdir -p "$d_exec" || d_refuse 'checkpoint: the exec folder cannot be made'
 mkdir -p "$d_control/output" || d_refuse 'output: the output folder cannot be made'
 [ -n "$d_workdir" ] || d_workdir=$d_exec
 [ -d "$d_workdir" ] || d_refuse "workdir: $d_workdir does not exist on this node"
+d_found=$(command -v "$d_tool") || d_refuse "configuration: $d_tool, which runs the program, is not on this node"
+d_tool=$d_found
 [ -z "$d_secrets" ] || [ -r "$d_secrets" ] || d_refuse 'secrets: the file of secrets is gone'
 [ -e "$d_control/token" ] || : > "$d_control/token"
 
@@ -237,7 +225,8 @@ while :; do
   fi
   d_code=$d_now
 done
-kill "$d_watcher" 2> /dev/null
+# KILL: a shell that was only just forked loses any other signal. Waited for, since some shells tell of a killed child in the job's log.
+{ kill -KILL "$d_watcher"; wait "$d_watcher"; } 2> /dev/null
 # What the program left behind must not outlive its result.
 [ -z "$d_setsid" ] || kill -KILL "-$d_pid" 2> /dev/null
 d_write_result

@@ -14,6 +14,9 @@ import { WRAPPER_BODY } from './wrapper-body.ts';
 /** The wrapper's exit code when it refuses; it counts as a refusal only beside a file in `refused/`. */
 export const GUARD_EXIT = 79;
 
+/** How the wrapper words its refusal of a run that is claimed already. */
+export const claimedBy = (run: number | string, owner: string): string => `run ${run} is claimed by ${owner}`;
+
 /** Waits of the wrapper, seconds. Tests shorten them; nothing else may. */
 export const WRAPPER_TIMING = {
   /** A shared file system may show a mark late. */
@@ -23,6 +26,17 @@ export const WRAPPER_TIMING = {
   watchSeconds: 60,
   /** From TERM to KILL when the wrapper ends its program. */
   graceSeconds: 30,
+};
+
+export type Program =
+  /** `interpreter`: what the script's first line names; bash without one. */
+  | { readonly kind: 'script'; readonly path: string; readonly interpreter?: readonly string[] }
+  | { readonly kind: 'command'; readonly words: readonly string[] };
+
+/** As the kernel reads it: a program and at most one argument. The file itself need not be executable, nor its file system. */
+export const interpreterOf = (script: string): { readonly interpreter?: readonly string[] } => {
+  const line = /^#![ \t]*([^\s]+)(?:[ \t]+([^\n]*?))?[ \t]*(?:\n|$)/.exec(script);
+  return line ? { interpreter: [line[1]!, ...(line[2] ? [line[2]] : [])] } : {};
 };
 
 export interface WrapperFacts {
@@ -43,7 +57,7 @@ export interface WrapperFacts {
   readonly env: Readonly<Record<string, string>>;
   /** A file of `export` lines that exists when the job starts. */
   readonly secrets?: { readonly path: string; readonly keep: boolean };
-  readonly program: { readonly kind: 'script'; readonly path: string } | { readonly kind: 'command'; readonly words: readonly string[] };
+  readonly program: Program;
   /** Words before the program that enter a container (`srun` there is the cluster's); and further options of srun. */
   readonly within: readonly string[];
   readonly srunOptions: readonly string[];
@@ -54,8 +68,13 @@ export interface WrapperFacts {
   readonly timing?: Partial<typeof WRAPPER_TIMING>;
 }
 
-/** Names that a shell will not let a program set, or that would change what the shell itself runs before the program. */
-const UNSETTABLE = new Set(['SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO', 'EUID', 'UID', 'PPID', 'IFS', 'PS4']);
+/** Names that a shell will not let a program set, changes on the way, or that would change what it runs before the program. */
+const UNSETTABLE = new Set(
+  `SHELLOPTS BASHOPTS BASH_VERSINFO EUID UID PPID IFS PS4 OPTIND RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS EPOCHREALTIME BASHPID FUNCNAME
+  GROUPS DIRSTACK HISTCMD BASH_COMMAND BASH_SUBSHELL BASH_LINENO BASH_SOURCE BASH_ARGC BASH_ARGV BASH_ARGV0 PIPESTATUS SHLVL _`.split(
+    /\s+/,
+  ),
+);
 
 /** Why a name or value cannot be given to a program, or undefined. */
 export const unsettable = (name: string, value: string): string | undefined => {
@@ -68,12 +87,20 @@ export const unsettable = (name: string, value: string): string | undefined => {
 /** The whole file. Begins with the brace directly after the interpreter: what is cut after the first line never parses. */
 export const wrapperText = (facts: WrapperFacts): string => `#!/bin/sh\n{\n${header(facts)}\n${WRAPPER_BODY}}\n`;
 
+/** sbatch refuses a file that holds DOS line ends anywhere, so the wrapper makes its carriage returns itself. */
+const quoteIn = (text: string, carriageReturn = '"$d_cr"'): string => quote(text).replaceAll('\r', `'${carriageReturn}'`);
+
 const header = (facts: WrapperFacts): string => {
   const timing = { ...WRAPPER_TIMING, ...facts.timing };
-  const { program } = facts;
-  const word = (name: string, value: string | number): string => `d_${name}=${typeof value === 'number' ? value : quote(value)}`;
+  const execution = executionOf(facts);
+  const words = execution
+    .slice(1)
+    .map((one) => quoteIn(one))
+    .join(' ');
+  const word = (name: string, value: string | number): string => `d_${name}=${typeof value === 'number' ? value : quoteIn(value)}`;
   return [
     '# dispatch: runs one attempt of a job, and only if the release mark names this very object.',
+    `d_cr=$(printf '\\r')`,
     word('job', facts.job),
     word('cluster', facts.cluster),
     word('n', facts.n),
@@ -94,30 +121,43 @@ const header = (facts: WrapperFacts): string => {
     word('allow_requeue', facts.allowRequeue ? 'yes' : 'no'),
     word('bad_codes', ` ${facts.requeueExitCodes.join(' ')} `),
     word('other_code', [1, 2, 3, 4].find((code) => !facts.requeueExitCodes.includes(code)) ?? 5),
-    word('kind', program.kind),
-    word('script', program.kind === 'script' ? program.path : ''),
+    word('tool', execution[0]!),
     `d_user_environment() {\n${Object.entries(facts.env)
-      .map(([name, value]) => `export ${name}=${quote(value)}\n`)
+      .map(([name, value]) => `export ${name}=${quoteIn(value, '"$1"')}\n`)
       .join('')}:\n}`,
-    `d_exec_program() { exec $d_setsid ${programWords(facts)}; }`,
+    `d_program() {\nset -- "$d_cr" "$d_control/bin" "$d_secrets" "$d_keep_secrets" "$d_rm" $d_setsid "$d_tool" ${words}\n${EXECUTE}}`,
   ].join('\n');
 };
 
-const words = (list: readonly string[]): string => list.map((word) => (word === 'srun' ? '"$d_srun"' : quote(word))).join(' ');
+/**
+ * In the program's own process. What the user sets, PATH above all, must not reach the wrapper, nor may it change what is executed:
+ * from the first of the user's names on, nothing but the positional words is relied upon.
+ */
+const EXECUTE = `cd -- "$d_workdir" || exit 71
+d_environment
+d_user_environment "$1"
+if [ -n "$3" ]; then
+. "$3"
+[ "$4" = yes ] || "$5" -f "$3"
+fi
+export PATH="$2:\${PATH:-/usr/local/bin:/usr/bin:/bin}"
+shift 5
+exec "$@"
+`;
 
-/** What is executed in place of the program's shell. Only srun's own tasks know which node they are on. */
-const programWords = (facts: WrapperFacts): string => {
-  const { program, within } = facts;
-  if (program.kind === 'script') return `${words(within)} ${within.length > 0 ? 'bash' : '"$d_bash"'} "$d_script"`;
+/** What is executed in place of the program's shell; the first word is looked up before the user's PATH is set. */
+const executionOf = ({ program, within, nodes, tasksPerNode, cpusPerTask, srunOptions }: WrapperFacts): readonly string[] => {
+  if (program.kind === 'script') return [...within, ...(program.interpreter ?? ['bash']), program.path];
   const options = [
     '--kill-on-bad-exit=1',
-    `--ntasks=${facts.nodes * facts.tasksPerNode}`,
-    `--ntasks-per-node=${facts.tasksPerNode}`,
+    `--ntasks=${nodes * tasksPerNode}`,
+    `--ntasks-per-node=${tasksPerNode}`,
     // Since 22.05 srun no longer takes this one over from the job.
-    ...(facts.cpusPerTask === undefined ? [] : [`--cpus-per-task=${facts.cpusPerTask}`]),
-    ...facts.srunOptions,
+    ...(cpusPerTask === undefined ? [] : [`--cpus-per-task=${cpusPerTask}`]),
+    ...srunOptions,
   ];
+  // Only srun's own tasks know which node they are on.
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell on the node that fills it in
   const perNode = 'DISPATCH_NODE_RANK=${SLURM_NODEID:-0}; export DISPATCH_NODE_RANK; exec "$@"';
-  return `"$d_srun" ${options.map(quote).join(' ')} /bin/sh -c ${quote(perNode)} dispatch ${words(within)} ${program.words.map(quote).join(' ')}`;
+  return ['srun', ...options, '/bin/sh', '-c', perNode, 'dispatch', ...within, ...program.words];
 };

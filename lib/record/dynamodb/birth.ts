@@ -7,7 +7,7 @@ import type { TableCalls } from './call.ts';
 import { headOf, newHeadItem } from './head-item.ts';
 import { count, type Item, text } from './item.ts';
 
-export type BirthCalls = Pick<RecordStore, 'claimKey' | 'moveKey' | 'createHead' | 'removeHead'>;
+export type BirthCalls = Pick<RecordStore, 'claimKey' | 'readKey' | 'moveKey' | 'createHead' | 'removeHead'>;
 
 /** Something removed between a failed condition and the read that explains it is tried again, this often. */
 const TRIES = 3;
@@ -65,6 +65,11 @@ export const dynamoBirth = (calls: TableCalls): BirthCalls => {
         if (there) return keyOf(there);
       }
       throw gone('key');
+    },
+    async readKey(principal, key, at) {
+      const there = await calls.get(idempotencyKey(principal, key));
+      const known = there && keyOf(there);
+      return known && known.at > at - KEY_LIFE_MS ? known : undefined;
     },
     async moveKey(key, from) {
       const moved = await calls.update(idempotencyKey(key.principal, key.key), {

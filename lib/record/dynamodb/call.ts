@@ -1,9 +1,10 @@
 /**
- * Calls: the five DynamoDB requests that the record is made of, and what each way of failing means.
+ * Calls: the six DynamoDB requests that the record is made of, and what each way of failing means.
  * A condition that failed is an answer (false). A request that DynamoDB calls invalid is our mistake: an assertion. All else, from
  * throttling to a lost line, is `record/unavailable`: the caller knows nothing, and the write may have happened.
  */
 import {
+  BatchGetItemCommand,
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
@@ -14,28 +15,8 @@ import {
 import { AssertionFailed } from '../../job/assertion.ts';
 import { RecordFailure } from '../../job/failure.ts';
 import type { ItemKey } from '../keys.ts';
-import { fromItem, type Item, toItem, type Value } from './item.ts';
-
-/** `when` is a condition expression over `#attribute` and `:value`; the names follow from it. */
-export interface Condition {
-  readonly when: string;
-  readonly values?: Item;
-}
-
-export interface Change extends Condition {
-  readonly set?: Item;
-  /** Adds to a number that is there. */
-  readonly plus?: Readonly<Record<string, number>>;
-  readonly remove?: readonly string[];
-}
-
-export interface Look {
-  readonly when: string;
-  readonly values: Item;
-  readonly index?: string;
-  readonly limit?: number;
-  readonly after?: Item;
-}
+import { type Change, type Condition, conditional, type Look, looking, updating } from './expression.ts';
+import { fromItem, type Item, toItem } from './item.ts';
 
 export interface TableCalls {
   /** Consistent. */
@@ -46,34 +27,11 @@ export interface TableCalls {
   remove(key: ItemKey, condition?: Condition): Promise<boolean>;
   /** One page: consistent on the table, eventual on an index. `next` is where the following page begins, if there is one. */
   query(look: Look): Promise<{ readonly items: readonly Item[]; readonly next?: Item }>;
+  /** Like query, but only how many items the page holds. */
+  countPage(look: Look): Promise<{ readonly count: number; readonly next?: Item }>;
+  /** At most 100 different keys, eventually; in no order, and without those that are not there. Of each item, these attributes. */
+  getEach(keys: readonly ItemKey[], attributes: readonly string[]): Promise<readonly Item[]>;
 }
-
-/** Every attribute goes by a placeholder: the list of reserved words grows, ours need not. */
-const named = (...expressions: string[]): { ExpressionAttributeNames?: Record<string, string> } => {
-  const names = expressions.flatMap((expression) => [...expression.matchAll(/#(\w+)/g)].map(([place, name]) => [place, name]));
-  return names.length ? { ExpressionAttributeNames: Object.fromEntries(names) } : {};
-};
-
-const valued = (values: Record<string, Value>) =>
-  Object.keys(values).length
-    ? { ExpressionAttributeValues: Object.fromEntries(Object.entries(toItem(values)).map(([name, value]) => [`:${name}`, value])) }
-    : {};
-
-const conditional = ({ when, values = {} }: Condition) => ({ ConditionExpression: when, ...named(when), ...valued(values) });
-
-const updating = ({ set = {}, plus = {}, remove = [], when, values = {} }: Change) => {
-  const sets = [
-    ...Object.keys(set).map((name) => `#${name} = :to_${name}`),
-    ...Object.keys(plus).map((name) => `#${name} = #${name} + :plus_${name}`),
-  ];
-  const expression = [sets.length && `SET ${sets.join(', ')}`, remove.length && `REMOVE ${remove.map((name) => `#${name}`).join(', ')}`]
-    .filter(Boolean)
-    .join(' ');
-  const all: Record<string, Value> = { ...values };
-  for (const [name, value] of Object.entries(set)) all[`to_${name}`] = value;
-  for (const [name, value] of Object.entries(plus)) all[`plus_${name}`] = value;
-  return { UpdateExpression: expression, ConditionExpression: when, ...named(expression, when), ...valued(all) };
-};
 
 const failureOf = (error: unknown): Error => {
   const name = error instanceof Error && /^\w{1,80}$/.test(error.name) ? error.name : 'unknown error';
@@ -82,6 +40,9 @@ const failureOf = (error: unknown): Error => {
   // Only the name is shown: other messages may carry account numbers and addresses.
   return new RecordFailure('record/unavailable', `the record did not answer (${name})`, error);
 };
+
+/** A batch comes back in parts when it is larger than 16 MB, which a hundred heads never are, or when the table is throttled. */
+const BATCH_TRIES = 4;
 
 const CONDITION_FAILED = Symbol('condition failed');
 
@@ -117,21 +78,34 @@ export const tableCalls = (client: DynamoDBClient, table: string, callMs: number
       const command = new DeleteItemCommand({ TableName, Key: toItem({ ...key }), ...(condition && conditional(condition)) });
       return (await asked((abortSignal) => client.send(command, { abortSignal }))) !== CONDITION_FAILED;
     },
-    async query({ when, values, index, limit, after }) {
-      const command = new QueryCommand({
-        TableName,
-        KeyConditionExpression: when,
-        ...named(when),
-        ...valued(values),
-        // Indexes cannot be read consistently; that is why lists are hints.
-        ...(index === undefined ? { ConsistentRead: true } : { IndexName: index }),
-        ...(limit !== undefined && { Limit: limit }),
-        ...(after && { ExclusiveStartKey: toItem(after) }),
-      });
+    async query(look) {
+      const command = new QueryCommand({ TableName, ...looking(look) });
       const answer = await asked((abortSignal) => client.send(command, { abortSignal }));
       if (answer === CONDITION_FAILED) return { items: [] };
       const items = (answer.Items ?? []).map(fromItem);
       return answer.LastEvaluatedKey ? { items, next: fromItem(answer.LastEvaluatedKey) } : { items };
+    },
+    async countPage(look) {
+      const command = new QueryCommand({ TableName, ...looking(look), Select: 'COUNT' });
+      const answer = await asked((abortSignal) => client.send(command, { abortSignal }));
+      if (answer === CONDITION_FAILED) return { count: 0 };
+      const count = answer.Count ?? 0;
+      return answer.LastEvaluatedKey ? { count, next: fromItem(answer.LastEvaluatedKey) } : { count };
+    },
+    async getEach(keys, attributes) {
+      const names = { ExpressionAttributeNames: Object.fromEntries(attributes.map((name) => [`#${name}`, name])) };
+      const projection = { ...names, ProjectionExpression: Object.keys(names.ExpressionAttributeNames).join(', ') };
+      const items: Item[] = [];
+      let left = keys.map((key) => toItem({ ...key }));
+      for (let i = 0; i < BATCH_TRIES && left.length > 0; i++) {
+        const command = new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left, ...projection } } });
+        const answer = await asked((abortSignal) => client.send(command, { abortSignal }));
+        if (answer === CONDITION_FAILED) break;
+        items.push(...(answer.Responses?.[TableName] ?? []).map(fromItem));
+        left = answer.UnprocessedKeys?.[TableName]?.Keys ?? [];
+      }
+      if (left.length > 0) throw new RecordFailure('record/unavailable', 'the record answered for a part of the keys only');
+      return items;
     },
   };
 };

@@ -5,7 +5,7 @@
 import { headKey, type ItemKey, jobOfPk, PRESENT, slotOfSk } from '../keys.ts';
 import { orderOf } from '../order.ts';
 import type { Head, Summary, Wake } from '../port.ts';
-import { count, type Item, text } from './item.ts';
+import { count, type Item, optional, text, type Value } from './item.ts';
 
 /** What an update removes when a token is gone; `token` and `order` stay. */
 export const WAKE_ATTRIBUTES = ['wake', 'wv', 'until', 'owedSince', 'owed', 'owedKey'] as const;
@@ -18,9 +18,13 @@ export const summaryChange = (summary: Summary): { set: Item; remove: readonly s
   const keys: Readonly<Record<string, string>> = {
     active: summary.active,
     state: summary.state,
+    project: summary.project,
+    cluster: summary.cluster,
     unended: summary.ended ? '' : PRESENT,
+    unendedIn: summary.ended ? '' : summary.project,
   };
-  const set: Record<string, string> = { w: summary.watchline, name: summary.name, project: summary.project };
+  const { watchline: w, name, login, cause, updatedAt } = summary;
+  const set: Record<string, Value> = { w, name, login, cause, updatedAt };
   for (const [name, value] of Object.entries(keys)) if (value !== '') set[name] = value;
   return { set, remove: Object.keys(keys).filter((name) => keys[name] === '') };
 };
@@ -39,6 +43,8 @@ export const newHeadItem = (head: Head): ItemKey & Item => ({
   seenAt: head.supervisor.seenAt,
   takenAt: head.supervisor.takenAt,
   tries: 0,
+  notified: head.notified,
+  listed: PRESENT,
   ...summaryChange(head.summary).set,
 });
 
@@ -56,7 +62,18 @@ export const wakeOf = (item: Item): Wake | undefined => {
   };
 };
 
-const optional = (item: Item, name: string): string => (item[name] === undefined ? '' : text(item, name));
+export const summaryOf = (item: Item): Summary => ({
+  active: optional(item, 'active'),
+  state: optional(item, 'state'),
+  watchline: text(item, 'w'),
+  name: text(item, 'name'),
+  project: optional(item, 'project'),
+  ended: item['unended'] === undefined,
+  cluster: optional(item, 'cluster'),
+  login: text(item, 'login'),
+  cause: text(item, 'cause'),
+  updatedAt: count(item, 'updatedAt'),
+});
 
 export const headOf = (item: Item): Head => {
   const wake = wakeOf(item);
@@ -69,14 +86,7 @@ export const headOf = (item: Item): Head => {
     principal: text(item, 'principal'),
     key: text(item, 'key'),
     payloadHash: text(item, 'hash'),
-    summary: {
-      active: optional(item, 'active'),
-      state: optional(item, 'state'),
-      watchline: text(item, 'w'),
-      name: text(item, 'name'),
-      project: text(item, 'project'),
-      ended: item['unended'] === undefined,
-    },
+    summary: summaryOf(item),
     supervisor: {
       generation: count(item, 'gen'),
       machine: count(item, 'machine'),
@@ -88,5 +98,6 @@ export const headOf = (item: Item): Head => {
     ...(item['order'] !== undefined && { lastOrder: orderOf(text(item, 'order')) }),
     // Every move sets the count to zero, so it is always of the version that is there.
     tries: { version, count: count(item, 'tries') },
+    notified: count(item, 'notified'),
   };
 };

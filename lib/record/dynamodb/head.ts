@@ -1,7 +1,7 @@
 /** The head and its supervisor in DynamoDB (P1.4, P2.3, P2.8): each change is one conditional update, explained by at most one read. */
 import { assert } from '../../job/assertion.ts';
 import { checkMove, noHead } from '../head.ts';
-import { headKey, owedValue, PRESENT } from '../keys.ts';
+import { headKey, owedValue, PRESENT, unsentValue } from '../keys.ts';
 import type { RecordStore } from '../port.ts';
 import type { TableCalls } from './call.ts';
 import { headOf, summaryChange } from './head-item.ts';
@@ -37,7 +37,11 @@ export const dynamoHead = (calls: TableCalls): HeadCalls => {
           tries: 0,
           // In this very update: between two of them a writer could die with the head moved and the token still parked.
           ...(move.take && { ...takenFields(job, '', move.at), takenAt: move.at }),
+          // P2.7: also in this update, so that a writer that dies before it sends leaves a head that the sweep finds.
+          unsent: PRESENT,
         },
+        // The first move whose notices are not sent says since when: later ones must not make it look younger.
+        first: { unsentKey: unsentValue(move.at, job) },
         remove,
         // P1.4: the head only moves forward. An absent head has no version, so this creates none.
         when: `#v < :v AND ${token}`,

@@ -34,6 +34,9 @@ export const text = (item: Item, name: string): string => {
   return value;
 };
 
+/** '' where it is absent: no text that is the key of an index may be empty. */
+export const optional = (item: Item, name: string): string => (item[name] === undefined ? '' : text(item, name));
+
 export const count = (item: Item, name: string): number => {
   const value = item[name];
   assert(typeof value === 'number', `an item of the record lacks the number '${name}'`);

@@ -1,10 +1,10 @@
 /** Lists over the indexes, and the poll's lease, in DynamoDB (P1.6, P2.4, P5.1). Lists are hints: an index may lag behind its heads. */
 import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { checkLimit } from '../head.ts';
-import { activeValue, headKey, jobOfPk, leaseKey, owedBefore, PRESENT, slotOfSk } from '../keys.ts';
+import { activeValue, headKey, jobOfPk, KEY_BYTES, leaseKey, owedBefore, PRESENT, slotOfSk } from '../keys.ts';
 import type { Page, RecordStore } from '../port.ts';
 import type { TableCalls } from './call.ts';
-import { count, type Item, text } from './item.ts';
+import { count, type Item, optional, text } from './item.ts';
 
 export type ListCalls = Pick<RecordStore, 'listActive' | 'listUnended' | 'listByState' | 'listOwed' | 'readLease' | 'renewLease'>;
 
@@ -14,8 +14,8 @@ export const dynamoLists = (calls: TableCalls, pageItems: number): ListCalls => 
   const page = async <T>(index: string, value: string, cursor: string | undefined, row: (item: Item) => T): Promise<Page<T>> => {
     const name = `${index}:${value}`;
     const last = cursor === undefined ? undefined : decodeCursor(name, cursor);
-    // No head lies under '': such an index key is absent, and asking for one is not a valid request.
-    if (value === '') return { items: [] };
+    // No head lies under '' (such a key is absent) or under more than a key may weigh, and asking for one is not a valid request.
+    if (value === '' || Buffer.byteLength(value) > KEY_BYTES) return { items: [] };
     const { items, next } = await calls.query({
       index,
       when: `#${index} = :value`,
@@ -41,7 +41,7 @@ export const dynamoLists = (calls: TableCalls, pageItems: number): ListCalls => 
       page('state', state, cursor, (item) => ({
         job: jobOf(item),
         name: text(item, 'name'),
-        project: text(item, 'project'),
+        project: optional(item, 'project'),
         version: count(item, 'v'),
       })),
     async listOwed(before, limit) {

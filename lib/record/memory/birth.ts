@@ -4,7 +4,7 @@ import { idempotencyKey } from '../keys.ts';
 import type { RecordStore } from '../port.ts';
 import { type State, setHead, setSlot, throughJson } from './state.ts';
 
-export type BirthCalls = Pick<RecordStore, 'claimKey' | 'moveKey' | 'createHead' | 'removeHead'>;
+export type BirthCalls = Pick<RecordStore, 'claimKey' | 'readKey' | 'moveKey' | 'createHead' | 'removeHead'>;
 
 export const memoryBirth = (state: State): BirthCalls => ({
   async claimKey(key) {
@@ -14,6 +14,10 @@ export const memoryBirth = (state: State): BirthCalls => ({
     const claimed = throughJson(key);
     state.keys.set(pk, claimed);
     return claimed;
+  },
+  async readKey(principal, key, at) {
+    const there = state.keys.get(idempotencyKey(principal, key).pk);
+    return there && there.at > at - KEY_LIFE_MS ? there : undefined;
   },
   async moveKey(key, from) {
     const { pk } = idempotencyKey(key.principal, key.key);

@@ -2,7 +2,7 @@
 import { assert } from '../../job/assertion.ts';
 import { checkMove, noHead } from '../head.ts';
 import type { Head, RecordStore, Supervisor } from '../port.ts';
-import { type State, setHead, setSlot, taken, throughJson } from './state.ts';
+import { type State, setHead, setSlot, setUnsent, taken, throughJson } from './state.ts';
 
 export type HeadCalls = Pick<RecordStore, 'readHead' | 'moveHead' | 'countTry' | 'seen' | 'resetFailures' | 'raiseGeneration'>;
 
@@ -36,6 +36,8 @@ export const memoryHead = (state: State): HeadCalls => {
         tries: { version: move.version, count: 0 },
         supervisor: move.take ? { ...head.supervisor, takenAt: move.at } : head.supervisor,
       });
+      // P2.7: the first move whose notices are not sent says since when.
+      if (holder.unsentSince === undefined) setUnsent(state, job, move.at);
       if (move.take && slot?.wake) setSlot(state, job, '', taken(slot, slot.wake, move.at));
       return 'moved';
     },

@@ -4,6 +4,9 @@
  */
 export interface Rows {
   move(job: string, from: string, to: string): void;
+  /** Like page, the greatest job first, from before the job `before`. */
+  pageBack(value: string, before: string | undefined, limit: number): { readonly jobs: readonly string[]; readonly more: boolean };
+  count(value: string): number;
   /** At most `limit` jobs under that value after the job `after`, and whether there are more. */
   page(value: string, after: string | undefined, limit: number): { readonly jobs: readonly string[]; readonly more: boolean };
 }
@@ -44,6 +47,14 @@ export const createRows = (): Rows => {
       if (joined) joined.add(job);
       else members.set(to, new Set([job]));
     },
+    pageBack(value, before, limit) {
+      const sorted = sortedUnder(value);
+      const place = before === undefined ? sorted.length : placeAfter(sorted, before);
+      const end = place > 0 && sorted[place - 1] === before ? place - 1 : place;
+      const start = Math.max(0, end - limit);
+      return { jobs: sorted.slice(start, end).reverse(), more: start > 0 };
+    },
+    count: (value) => members.get(value)?.size ?? 0,
     page(value, after, limit) {
       const sorted = sortedUnder(value);
       const start = after === undefined ? 0 : placeAfter(sorted, after);

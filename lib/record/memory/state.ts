@@ -3,8 +3,8 @@
  * out without a copy and nobody changes the record by holding on to an answer.
  */
 import type { Commit } from '../../job/event.ts';
-import { owedValue } from '../keys.ts';
-import type { Head, Key, Lease, TokenOrder, Wake } from '../port.ts';
+import { owedValue, PRESENT, unsentValue } from '../keys.ts';
+import type { ClusterCommit, Head, Key, Lease, TokenOrder, Wake } from '../port.ts';
 import { createRows, type Rows } from './rows.ts';
 
 /** A slot remembers the last token and its order after the token is gone: a late Park must meet them (W2). */
@@ -23,27 +23,54 @@ export interface JobState {
   readonly blobs: Map<string, string>;
   head?: BareHead;
   watch?: string;
+  /** Since when the head is beyond what was sent (P2.7). */
+  unsentSince?: number;
 }
 
 export interface State {
   readonly jobs: Map<string, JobState>;
   readonly keys: Map<string, Key>;
   readonly leases: Map<string, Lease>;
+  readonly clusters: Map<string, ClusterCommit[]>;
+  readonly clustersNotified: Map<string, number>;
+  readonly plans: Map<string, { readonly text: string; readonly at: number }>;
+  /** By the key of the slot, and of the hour, as text. */
+  readonly slots: Map<string, { readonly owner: string; readonly at: number }>;
+  readonly connections: Map<string, number>;
+  /** Of labels, by their partition. */
+  readonly labelled: Rows;
+  readonly listed: Rows;
+  readonly byProject: Rows;
+  readonly byCluster: Rows;
+  readonly unendedIn: Rows;
   readonly active: Rows;
   readonly byState: Rows;
   readonly unended: Rows;
   /** By owedValue. */
   readonly owed: Map<string, { readonly since: number; readonly job: string; readonly slot: string }>;
+  /** By unsentValue. */
+  readonly unsent: Map<string, { readonly since: number; readonly job: string }>;
 }
 
 export const createState = (): State => ({
   jobs: new Map(),
   keys: new Map(),
   leases: new Map(),
+  clusters: new Map(),
+  clustersNotified: new Map(),
+  plans: new Map(),
+  slots: new Map(),
+  connections: new Map(),
+  labelled: createRows(),
+  listed: createRows(),
+  byProject: createRows(),
+  byCluster: createRows(),
+  unendedIn: createRows(),
   active: createRows(),
   byState: createRows(),
   unended: createRows(),
   owed: new Map(),
+  unsent: new Map(),
 });
 
 const frozen = <T>(value: T): T => {
@@ -73,7 +100,11 @@ export const setHead = (state: State, job: string, head: BareHead | undefined): 
   const after = head?.summary;
   state.active.move(job, before?.active ?? '', after?.active ?? '');
   state.byState.move(job, before?.state ?? '', after?.state ?? '');
-  state.unended.move(job, before && !before.ended ? 'yes' : '', after && !after.ended ? 'yes' : '');
+  state.unended.move(job, before && !before.ended ? PRESENT : '', after && !after.ended ? PRESENT : '');
+  state.unendedIn.move(job, before && !before.ended ? before.project : '', after && !after.ended ? after.project : '');
+  state.listed.move(job, before ? PRESENT : '', after ? PRESENT : '');
+  state.byProject.move(job, before?.project ?? '', after?.project ?? '');
+  state.byCluster.move(job, before?.cluster ?? '', after?.cluster ?? '');
   if (head) holder.head = Object.freeze(head);
   else delete holder.head;
 };
@@ -87,6 +118,18 @@ export const setSlot = (state: State, job: string, slot: string, next: Slot | un
   if (after !== undefined) state.owed.set(owedValue(after, job, slot), { since: after, job, slot });
   if (next) slots.set(slot, next);
   else slots.delete(slot);
+};
+
+/** Marks a head unsent since then, or (undefined) takes the mark away; like an update, together with the head's. */
+export const setUnsent = (state: State, job: string, since: number | undefined): void => {
+  const holder = jobOf(state, job);
+  if (holder.unsentSince !== undefined) state.unsent.delete(unsentValue(holder.unsentSince, job));
+  if (since === undefined) {
+    delete holder.unsentSince;
+    return;
+  }
+  holder.unsentSince = since;
+  state.unsent.set(unsentValue(since, job), { since, job });
 };
 
 /** Both kinds of taking: parked becomes owed, and the time is noted. */

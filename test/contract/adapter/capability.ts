@@ -14,6 +14,7 @@ const SHOWN_ALWAYS: readonly CapabilityName[] = [
   'bulk_observation',
   'checkpoint_files',
   'submit_allowed',
+  'output',
 ];
 const SHOWN_BY_SUPPORT: Partial<Record<CapabilityName, Support>> = {
   gate_self_destructs: 'gate_self_destructs',
@@ -56,6 +57,24 @@ export const capabilityCases: Cases = (facts, bench) => {
     const { session, probe } = bench();
     expect(session.requeue !== undefined).toBe(probe.capabilities.requeue_in_place.support !== 'no');
     expect(session.outputBytes !== undefined).toBe(probe.capabilities.detects_progress.support === 'yes');
+    expect(session.output !== undefined).toBe(probe.capabilities.output.support === 'yes');
+  });
+
+  test('contract §11 what a run wrote is read in pieces that are the whole, and nothing before it ran', async () => {
+    const { harness, session, launch, release, ended } = bench();
+    const attempt = await launch();
+    const piece = (offset: number, limit: number) =>
+      session.output!({ job: attempt.job, n: attempt.n, run: 0, stream: 'stdout', offset, limit });
+    expect((await piece(0, 1024)).kind).toBe('none');
+    await release(attempt);
+    await ended(attempt, harness.limits.startSeconds + harness.limits.endSeconds);
+    const whole = await piece(0, 1024 * 1024);
+    if (whole.kind !== 'piece') throw new Error(`no output: ${whole.kind}`);
+    expect(whole.bytes.length).toBe(whole.totalBytes);
+    const half = Math.ceil(whole.totalBytes / 2);
+    const parts = [await piece(0, half), await piece(half, 1024)].map((part) => (part.kind === 'piece' ? [...part.bytes] : []));
+    expect(parts.flat()).toEqual([...whole.bytes]);
+    expect(await piece(whole.totalBytes + 10, 10)).toMatchObject({ kind: 'piece', bytes: { length: 0 } });
   });
 
   test('P3.1 the probe’s clock offset and credential life are those of the cluster', async () => {

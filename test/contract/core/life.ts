@@ -5,7 +5,7 @@
  */
 import { answerQuestion, type Commanded, cancelJob } from '../../../lib/app/command-job.ts';
 import { type Planned, planJob } from '../../../lib/app/plan-job.ts';
-import type { Ports } from '../../../lib/app/ports.ts';
+import type { Bus, Ports } from '../../../lib/app/ports.ts';
 import { type Status, statusOf } from '../../../lib/app/status.ts';
 import { type Birth, submitJob } from '../../../lib/app/submit-job.ts';
 import { adapter } from '../../../lib/cluster/memory/adapter.ts';
@@ -41,6 +41,8 @@ export interface Given {
   readonly pollEverySeconds?: number;
   readonly cluster?: Partial<Omit<MemoryClusterOptions, 'shape' | 'clock' | 'random'>>;
   readonly store?: RecordStore;
+  /** Where domain events go; without one nobody is told. */
+  readonly bus?: Bus;
   /** Done to the world before the job is submitted. */
   readonly first?: (world: World) => void;
   /** The first process dies at this call. */
@@ -129,9 +131,14 @@ export const life = async (given: Given = {}): Promise<Life> => {
   let job = '';
 
   const start = (death?: Death): Process => {
-    const process = spawn({ clock, store, adapter: adapter(world, { tag: TAG, cluster: CLUSTER }), ...(death ? { death } : {}) });
+    const process = spawn({
+      ...{ clock, store, adapter: adapter(world, { tag: TAG, cluster: CLUSTER }) },
+      ...(given.bus ? { bus: given.bus } : {}),
+      ...(death ? { death } : {}),
+    });
     const system = createSystem({
       store: process.store,
+      ...(process.bus ? { bus: process.bus } : {}),
       clusters: [
         {
           id: CLUSTER,

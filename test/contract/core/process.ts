@@ -2,6 +2,7 @@
  * Process: one operating system process of dispatch, as a test can kill it: at once, or before or after any one of its calls to
  * the record or to the cluster. From then on nothing of it moves: no call, no timer; what it had in hand is lost.
  */
+import type { Bus } from '../../../lib/app/ports.ts';
 import type { Adapter } from '../../../lib/cluster/port.ts';
 import type { Commit, EventType } from '../../../lib/job/event.ts';
 import type { Clock } from '../../../lib/local/clock.ts';
@@ -18,6 +19,7 @@ export interface Death {
 export interface Process {
   readonly store: RecordStore;
   readonly adapter: Adapter;
+  readonly bus?: Bus;
   readonly clock: Clock;
   /** Names of the calls it made so far. */
   readonly calls: readonly string[];
@@ -33,6 +35,7 @@ interface Parts {
   readonly clock: Clock;
   readonly store: RecordStore;
   readonly adapter: Adapter;
+  readonly bus?: Bus;
   readonly death?: Death;
 }
 
@@ -42,7 +45,7 @@ const MOST_CALLS = 200_000;
 /** What a dead process waits for. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-export const spawn = ({ clock, store, adapter, death }: Parts): Process => {
+export const spawn = ({ clock, store, adapter, bus, death }: Parts): Process => {
   const calls: string[] = [];
   let alive = true;
   let underway = 0;
@@ -88,6 +91,7 @@ export const spawn = ({ clock, store, adapter, death }: Parts): Process => {
     calls,
     kill,
     store: watched(store),
+    ...(bus ? { bus: watched(bus) } : {}),
     adapter: { ...adapter, connect: (login) => call('connect', [login], async () => watched(await adapter.connect(login), ['gateFor'])) },
     clock: {
       now: () => clock.now(),

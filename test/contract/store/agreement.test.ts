@@ -7,13 +7,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDynamoStore } from '../../../lib/record/dynamodb-store.ts';
 import { createMemoryStore } from '../../../lib/record/memory-store.ts';
-import type { RecordStore } from '../../../lib/record/port.ts';
+import { type JobFilter, type RecordStore, SLOT_LEASE_MS, SLOTS } from '../../../lib/record/port.ts';
 import { aCommit, aHead, aKey, aMove, aSummary, aWake, HOUR, PAGE_ITEMS, T0 } from './given.ts';
 import { allPages } from './lists.ts';
 import { openTable, type TestTable } from './table.ts';
 
 const RUNS = 30;
-const CALLS = 60;
+const CALLS = 90;
 const ODD = 1000;
 
 /** Where a run stands, as the memory store knows it. */
@@ -23,6 +23,7 @@ const standOf = async (store: RecordStore, run: string) => {
   return {
     version: head?.version ?? 0,
     log: (await store.read(run)).length,
+    clusterLog: (await store.readCluster(run)).length,
     token: head?.wake?.token,
     parked: head?.wake?.state === 'parked' ? head.wake.token : undefined,
     entered: head?.lastOrder?.enteredAt ?? 0,
@@ -47,7 +48,15 @@ const named = <T>(name: string, given: fc.Arbitrary<T>, ask: (store: RecordStore
   given.map((chosen): Call => [`${name} ${JSON.stringify(chosen)}`, (store, run, now) => ask(store, run, now, chosen)]);
 
 const summaryOf = (run: string, { active, ended }: { active: boolean; ended: boolean }) =>
-  aSummary({ active: active ? `${run}#ml` : '', state: active ? `${run}-on` : '', ended });
+  aSummary({
+    active: active ? `${run}#ml` : '',
+    state: active ? `${run}-on` : '',
+    ended,
+    project: run,
+    cluster: active ? run : '',
+    login: ended ? 'other' : 'ml',
+    cause: ended ? 'preempted' : '',
+  });
 
 const log = [
   named('append', fc.tuple(near, rarely), (store, run, now, [off, other]) => {
@@ -69,6 +78,7 @@ const birth = [
   named('removeHead', fc.tuple(rarely), (store, run, now, [off]) => store.removeHead(run, now.triedAt + (off ? ODD : 0))),
   // Steps of six hours meet the edge of a day exactly.
   named('claimKey', fc.nat({ max: 6 }), (store, run, _, n) => store.claimKey(aKey(`${run}-${n}`, { key: run, at: T0 + n * 6 * HOUR }))),
+  named('readKey', fc.nat({ max: 12 }), (store, run, _, n) => store.readKey('ada', run, T0 + n * 6 * HOUR)),
   named('moveKey', fc.tuple(fc.nat({ max: 6 }), fc.nat({ max: 6 })), (store, run, _, [to, from]) =>
     store.moveKey(aKey(`${run}-${to}`, { key: run }), `${run}-${from}`),
   ),
@@ -128,6 +138,67 @@ const lease = [
   ),
 ];
 
+const plans = [
+  // Steps of a day meet the end of a plan's life exactly.
+  named('putPlan', fc.nat({ max: 16 }), (store, run, _, day) => store.putPlan(run, `plan of day ${day}`, T0 + day * 24 * HOUR)),
+  named('getPlan', fc.nat({ max: 16 }), (store, run, _, day) => store.getPlan(run, T0 + day * 24 * HOUR)),
+];
+
+const clusters = [
+  named('appendCluster', fc.tuple(near, rarely), (store, run, now, [off, other]) => {
+    const version = Math.max(1, now.clusterLog + (off === 2 ? 1 : off));
+    const { job: _, ...commit } = aCommit(run, version, { commitId: `${other ? 'other' : 'same'}-${version}` });
+    return store.appendCluster({ cluster: run, ...commit });
+  }),
+  named('readCluster', near, (store, run, now, off) => store.readCluster(run, Math.max(0, now.clusterLog - 3 + off))),
+];
+
+const owner = fc.constantFrom('ada', 'bob', 'eve', 'sue');
+const slots = fc.subarray([...SLOTS.poll, ...SLOTS.work, ...SLOTS.output], { minLength: 1 });
+// Halves of a lease, so that its end is met exactly.
+const soon = fc.nat({ max: 8 }).map((halves) => T0 + (halves * SLOT_LEASE_MS) / 2);
+const connections = [
+  named('takeSlot', fc.record({ owner, slots, at: soon }), (store, run, _, take) => store.takeSlot(run, 'ml', take)),
+  named('returnSlot', fc.tuple(fc.constantFrom('0', '1', '2', '3', 'output'), owner), (store, run, _, [slot, who]) =>
+    store.returnSlot(run, 'ml', slot, who),
+  ),
+];
+
+const notices = [
+  named('setNotified', near, (store, run, now, off) => store.setNotified(run, Math.max(1, now.version - 1 + off))),
+  named('listUnnotified', at, async (store, run, _, before) => (await store.listUnnotified(before, 1000)).filter((job) => job === run)),
+];
+
+const aFilter = fc.constantFrom('project', 'state', 'cluster', 'login', 'label');
+const filterOf = (run: string, by: 'project' | 'state' | 'cluster' | 'login' | 'label'): JobFilter => {
+  switch (by) {
+    case 'project':
+      return { by, project: run };
+    case 'state':
+      return { by, state: `${run}-on` };
+    case 'cluster':
+      return { by, cluster: run };
+    case 'login':
+      return { by: 'cluster', cluster: run, login: 'ml' };
+    case 'label':
+      return { by, key: 'run', value: run };
+  }
+};
+const FILTERS = (['project', 'state', 'cluster', 'login', 'label'] as const).map((by) => (run: string) => filterOf(run, by));
+
+const jobs = [
+  named('listJobs', fc.tuple(aFilter, fc.integer({ min: 1, max: 3 })), (store, run, _, [by, limit]) =>
+    store.listJobs(filterOf(run, by), { limit }),
+  ),
+  named('putLabels', fc.tuple(fc.constantFrom('', '-b', '-c')), (store, run, _, [other]) => store.putLabels(`${run}${other}`, { run })),
+  // A second job of the same project, state and cluster, so that there is an order, and a page beyond the first.
+  named('createHead b', fc.boolean(), (store, run, _, ended) =>
+    store.createHead(aHead(`${run}-b`, { summary: summaryOf(run, { active: true, ended }) })),
+  ),
+  named('removeHead b', fc.constant(0), (store, run) => store.removeHead(`${run}-b`, T0)),
+  named('countActive', fc.integer({ min: 1, max: 3 }), (store, run, _, atMost) => store.countActive(run, atMost)),
+];
+
 /** What everyone may see of a run: compared after each call, as far as it is cheap, and whole at the end. */
 const seenOf = async (store: RecordStore, run: string) => ({
   log: await store.read(run),
@@ -136,6 +207,13 @@ const seenOf = async (store: RecordStore, run: string) => ({
   watch: await store.readWatch(run),
   active: await store.listActive(run, 'ml'),
   on: await store.listByState(`${run}-on`),
+  cluster: await store.readCluster(run),
+  connections: await store.readConnections(run, 'ml', T0),
+  listed: await Promise.all(
+    FILTERS.map((filter) => allPages((cursor) => store.listJobs(filter(run), { limit: 1, ...(cursor !== undefined && { cursor }) }))),
+  ),
+  counted: await store.countActive(run, 10),
+  unsent: (await store.listUnnotified(T0 + 1000 * HOUR, 1000)).includes(run),
   unended: (await allPages((cursor) => store.listUnended(cursor))).rows.filter(({ job }) => job === run),
 });
 
@@ -152,7 +230,8 @@ it('promise 4: any sequence of calls has the same answers in memory and in Dynam
   const memory = createMemoryStore({ pageItems: PAGE_ITEMS });
   const dynamo = createDynamoStore({ client: table.client, table: table.table, pageItems: PAGE_ITEMS, logPageItems: 2 });
   let runs = 0;
-  const sequence = fc.array(fc.oneof(...log, ...birth, ...head, ...wakes, ...wakes, ...lease), { minLength: CALLS, maxLength: CALLS });
+  const asked = [...log, ...birth, ...head, ...wakes, ...wakes, ...lease, ...plans, ...clusters, ...connections, ...notices, ...jobs];
+  const sequence = fc.array(fc.oneof(...asked), { minLength: CALLS, maxLength: CALLS });
   await fc.assert(
     fc.asyncProperty(sequence, async (calls) => {
       const run = `run${String(++runs).padStart(4, '0')}`;

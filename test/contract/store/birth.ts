@@ -17,9 +17,21 @@ export const birthContract = (store: () => RecordStore): void => {
       await store().claimKey(first);
       const early = { ...first, job: fresh(), at: T0 + 24 * HOUR - 1 };
       const late = { ...first, job: fresh(), payloadHash: 'other', at: T0 + 24 * HOUR };
+      expect(await store().readKey(first.principal, first.key, early.at)).toEqual(first);
+      expect(await store().readKey(first.principal, first.key, late.at)).toBeUndefined();
+      expect(await store().readKey(first.principal, fresh('k'), first.at)).toBeUndefined();
       expect(await store().claimKey(early)).toEqual(first);
       expect(await store().claimKey(late)).toEqual(late);
       expect(await store().claimKey(late)).toEqual(late);
+    });
+
+    it('P1.5: a key is read as long as it counts, and reading claims nothing', async () => {
+      const first = aKey(fresh());
+      expect(await store().readKey(first.principal, first.key, T0)).toBeUndefined();
+      await store().claimKey(first);
+      expect(await store().readKey(first.principal, first.key, T0 + 24 * HOUR - 1)).toEqual(first);
+      expect(await store().readKey(first.principal, first.key, T0 + 24 * HOUR)).toBeUndefined();
+      expect(await store().readKey('bob', first.key, T0)).toBeUndefined();
     });
 
     it('P1.5: a key belongs to its principal', async () => {

@@ -20,6 +20,10 @@ export const aSummary = (changes: Partial<Summary> = {}): Summary => ({
   name: 'train',
   project: 'vision',
   ended: false,
+  cluster: 'lumi',
+  login: 'ml',
+  cause: '',
+  updatedAt: T0,
   ...changes,
 });
 
@@ -34,6 +38,7 @@ export const aHead = (job: string, changes: Partial<Head> = {}): Head => ({
   summary: aSummary(),
   supervisor: { generation: 1, machine: 3, failures: 0, seenAt: T0, takenAt: 0 },
   tries: { version: 0, count: 0 },
+  notified: 0,
   ...changes,
 });
 

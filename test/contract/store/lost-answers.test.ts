@@ -77,6 +77,35 @@ describe('DynamoDB behind a lossy line', () => {
     expect(await store.park(job, 'q1', aWake('b', T0, { question: 'q1' }))).toBe('parked');
   });
 
+  it('P5.8: a slot that was taken without an answer is taken, and no second one beside it', async () => {
+    const cluster = fresh('cluster');
+    line.drop('PutItem', 1);
+    expect(await store.takeSlot(cluster, 'ml', { slots: ['1', '2'], owner: 'me', at: T0 })).toEqual({ kind: 'taken', slot: '1' });
+    expect(await direct.takeSlot(cluster, 'ml', { slots: ['1', '2'], owner: 'you', at: T0 })).toEqual({ kind: 'taken', slot: '2' });
+    line.drop('DeleteItem', 1);
+    expect(await store.returnSlot(cluster, 'ml', '1', 'me')).toBe('gone');
+    expect(await direct.takeSlot(cluster, 'ml', { slots: ['1'], owner: 'other', at: T0 })).toEqual({ kind: 'taken', slot: '1' });
+  });
+
+  it('P2.7: what was noted without an answer is noted', async () => {
+    const job = await aJob(direct, 3);
+    line.drop('UpdateItem', 1);
+    expect(await store.setNotified(job, 3)).toBe('behind');
+    expect(await direct.readHead(job)).toMatchObject({ notified: 3 });
+    expect(await direct.listUnnotified(Number.MAX_SAFE_INTEGER, 1000)).not.toContain(job);
+  });
+
+  it('contract §8: a cluster’s commit whose answer was lost is appended, once; a plan is there', async () => {
+    const cluster = fresh('cluster');
+    const { job: _, ...commit } = aCommit(cluster, 1);
+    line.drop('PutItem', 1);
+    expect(await store.appendCluster({ cluster, ...commit })).toBe('appended');
+    expect(await direct.readCluster(cluster)).toHaveLength(1);
+    line.drop('PutItem', 1);
+    expect(await store.putPlan(cluster, 'text', T0)).toBe('exists');
+    expect(await direct.getPlan(cluster, T0)).toBe('text');
+  });
+
   it('P5.1: a lease renewed without an answer is lost: the look is dropped, nothing worse', async () => {
     const cluster = fresh('cluster');
     line.drop('UpdateItem', 1);

@@ -5,11 +5,16 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../../lib/record/port.ts';
 import { birthContract } from './birth.ts';
+import { clusterLogContract } from './cluster-log.ts';
 import { PAGE_ITEMS } from './given.ts';
 import { headContract } from './head.ts';
+import { jobsContract } from './jobs.ts';
 import { leaseContract } from './lease.ts';
 import { listContract } from './lists.ts';
 import { logContract } from './log.ts';
+import { noticesContract } from './notices.ts';
+import { planContract } from './plan.ts';
+import { slotsContract } from './slots.ts';
 import { supervisionContract } from './supervision.ts';
 import { wakeContract } from './wake.ts';
 
@@ -32,7 +37,11 @@ export const storeContract = (name: string, open: (options: { readonly pageItems
       if (!opened) throw new Error('the store was not opened');
       return opened.store;
     };
-    for (const contract of [logContract, birthContract, headContract, wakeContract, supervisionContract, listContract, leaseContract]) {
+    const contracts = [
+      ...[logContract, birthContract, headContract, wakeContract, supervisionContract, listContract, leaseContract],
+      ...[planContract, clusterLogContract, jobsContract, slotsContract, noticesContract],
+    ];
+    for (const contract of contracts) {
       contract(store);
     }
   });

@@ -10,7 +10,7 @@ import { type FrameReader, frame, frameReader } from './frame.ts';
 import type { RemoteAnswer, RemoteCommand, Sources } from './port.ts';
 
 /** A program longer than this was built wrongly; lists are sent in pieces. */
-const MAX_SCRIPT_BYTES = 1024 * 1024;
+const MAX_SCRIPT_BYTES = 2 * 1024 * 1024;
 
 /** What a transport offers once a shell is ready to be written to. */
 export interface Wire {
@@ -44,7 +44,7 @@ export function exchange(
 ): Promise<RemoteAnswer> {
   assert(command.timeoutSeconds > 0 && command.timeoutSeconds <= 86_400, 'a command needs a time limit of at most a day');
   assert(command.maxBytes >= 0, 'a command needs a byte limit');
-  assert(Buffer.byteLength(command.script) <= MAX_SCRIPT_BYTES, 'a program is at most 1 MiB long');
+  assert(Buffer.byteLength(command.script) <= MAX_SCRIPT_BYTES, 'a program is at most 2 MiB long');
   const nonce = Buffer.from(sources.random(16)).toString('hex');
   const began = sources.nowMs();
   const stdout = frameReader(nonce, command.maxBytes);

@@ -53,5 +53,6 @@ export function classify(hop: Place, stage: Stage, error: SshError, asksMore: re
 export function hostKeyChanged(hop: Place, pinned: readonly HostKey[], presented: HostKey): ClusterFailure {
   const show = (key: HostKey): string => `${fingerprint(key)} (${key.type})`;
   const message = `the host key of ${hop.host}:${hop.port} is ${show(presented)}, but pinned is ${pinned.map(show).join(' or ')}; nothing was sent`;
-  return hopFailure('cluster/host_key_changed', 'host_key', message);
+  const hostKey = { presented: show(presented), pinned: pinned.map(show) };
+  return new ClusterFailure('cluster/host_key_changed', message, { reason: 'host_key', sent: 'no', hostKey });
 }

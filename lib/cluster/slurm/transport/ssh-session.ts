@@ -15,6 +15,9 @@ import type { Session, Sources } from './port.ts';
  */
 export const REMOTE_SHELL = 'sh -s';
 
+/** A far side that does not hang up in this time is cut off. */
+const HANG_UP_MS = 2000;
+
 export interface Connection {
   /** Where commands run. */
   readonly last: Client;
@@ -26,6 +29,7 @@ export interface Connection {
 
 export function openSession({ last, clients, where, secondsLeft }: Connection, sources: Sources): Session {
   const running = new Set<Listener>();
+  const hungUp = Promise.all(clients.map((client) => new Promise<void>((resolve) => client.once('close', () => resolve()))));
   let over: ((sent: Sent) => ClusterFailure) | undefined;
   let lastError: Error | undefined;
 
@@ -59,6 +63,14 @@ export function openSession({ last, clients, where, secondsLeft }: Connection, s
     },
     async close() {
       end('closed', `the session with ${where} was closed`);
+      // Only then is it gone for the server, too: who counts connections counts this one until now.
+      let cut: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        cut = setTimeout(resolve, HANG_UP_MS);
+      });
+      await Promise.race([hungUp, late]);
+      clearTimeout(cut);
+      for (const client of clients.toReversed()) client.destroy();
     },
   };
 }

@@ -1,0 +1,124 @@
+/**
+ * Killed (SIGKILL) at moments that nobody chose, and started again on the same folder: every job is carried on, and nothing runs twice
+ * (promises 3 and 4). The moments come from a seed; a failure prints it, and DISPATCH_KILL_SEED=<seed> repeats it.
+ */
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { noticesAfter } from '../../../lib/app/notices.ts';
+import type { Commit } from '../../../lib/job/event.ts';
+import { openJournaled } from '../../../lib/local/journal.ts';
+import { numbers } from '../../contract/core/life.ts';
+import { type Child, newFolder, start } from './child.ts';
+
+const SEED = Number(process.env['DISPATCH_KILL_SEED'] ?? (Date.now() % 1_000_000) + 1);
+const KILLS = 6;
+const PATIENCE_MS = 60_000;
+
+/** The story of the demo, faster. */
+const story = (name: string) => ({
+  name,
+  cluster: 'demo',
+  resources: { nodes: 2, tasksPerNode: 1 },
+  program: { command: ['train'] },
+  timeLimit: '10m',
+  patience: '1h',
+  checkpoint: {},
+  policy: {
+    rules: [
+      {
+        on: ['preempted', 'never_landed'],
+        do: { relaunch: { max: 9, backoff: { initial: '0s', factor: 1, max: '1s' }, from: 'checkpoint' } },
+      },
+    ],
+    unmatched: 'escalate',
+    limits: { attempts: 9 },
+  },
+  extensions: {
+    memory: {
+      script: [
+        { queueSeconds: 0, program: { runsSeconds: 2, publishes: [{ atSeconds: 1, step: 100 }], ends: 'preempted' } },
+        { queueSeconds: 0, program: { runsSeconds: 1, ends: 'completed' } },
+      ],
+    },
+  },
+});
+
+interface Shown {
+  readonly id: string;
+  readonly state: string;
+  readonly why: string;
+}
+
+test(`given kills at any moment (seed ${SEED}), then every job succeeds, with one run per attempt, from its checkpoint`, {
+  timeout: 120_000,
+}, async () => {
+  const data = await newFolder();
+  const random = numbers(SEED);
+  let child = await start(['--data', data]);
+  // Submitted under one key until somebody answers: killed in between, the retry finishes the same birth (P1.5).
+  const submit = async (name: string): Promise<string | undefined> =>
+    child.post('/jobs', story(name), { 'idempotency-key': name }).then(
+      ({ body }) => (body as Shown).id,
+      () => undefined,
+    );
+  const ids = new Map<string, string>();
+  for (let kill = 0; kill < KILLS; kill++) {
+    const name = `job-${kill % 3}`;
+    const asked = submit(name);
+    await pause(random() * 1200);
+    expect(await child.kill('SIGKILL'), `seed ${SEED}`).toBe('SIGKILL');
+    await asked;
+    child = await start(['--data', data]);
+    const id = await submit(name);
+    expect(id, `seed ${SEED}`).toBeDefined();
+    expect(ids.get(name) ?? id).toBe(id);
+    ids.set(name, id!);
+  }
+  for (const id of ids.values()) expect(await endOf(child, id), `seed ${SEED}`).toMatchObject({ state: 'succeeded' });
+  await tellsAll(child, [...ids.values()]);
+  expect(await child.kill('SIGTERM')).toBe(0);
+
+  const { world, close } = await openJournaled({
+    ...{ path: join(data, 'memory-demo.jsonl'), cluster: 'demo', shape: 'slurm', now: Date.now, random },
+    tag: await tagOf(data),
+  });
+  const { executions } = world.truth();
+  close();
+  expect(new Set(executions.map(({ job }) => job)), `seed ${SEED}`).toEqual(new Set(ids.values()));
+  const runs = executions.map(({ job, n, run }) => `${job} ${n} ${run}`);
+  expect(runs.length, `seed ${SEED}: ${runs.join(', ')}`).toBe(new Set(runs).size);
+  for (const id of ids.values()) {
+    const bases = executions.filter(({ job }) => job === id).map(({ base }) => base.step);
+    // One whose first attempt never landed completes at once: what it meets is the script's second part.
+    expect([[-1, 100], [-1]], `seed ${SEED}`).toContainEqual(bases);
+  }
+});
+
+const tagOf = async (data: string): Promise<string> => {
+  const { readFile } = await import('node:fs/promises');
+  return (await readFile(join(data, 'tag'), 'utf8')).trim();
+};
+
+const endOf = async (child: Child, id: string): Promise<Shown> => {
+  for (const began = Date.now(); ; await pause(200)) {
+    const shown = (await child.get(`/jobs/${id}`)).body as Shown;
+    if (['succeeded', 'failed', 'cancelled', 'awaiting'].includes(shown.state) || Date.now() - began > PATIENCE_MS) return shown;
+  }
+};
+
+/** Everything that the records tell is in the log of notices, by its id, at the latest after the next sweep (P2.7). */
+const tellsAll = async (child: Child, ids: readonly string[]): Promise<void> => {
+  const owed = new Set<string>();
+  for (const id of ids) {
+    const { items } = (await child.get(`/jobs/${id}/events?after=0`)).body as { items: readonly Commit[] };
+    for (const notice of noticesAfter(
+      items.map((commit) => ({ ...commit, job: id, at: Number(new Date(commit.at)) })),
+      0,
+    ))
+      owed.add(notice.id);
+  }
+  const { items } = (await child.get('/notices?limit=500')).body as { items: readonly { notice: { id: string } }[] };
+  for (const { notice } of items) owed.delete(notice.id);
+  expect([...owed], `seed ${SEED}`).toEqual([]);
+};
