@@ -117,10 +117,19 @@ const asProblem = async (error: unknown, deps: ApiDeps, request: string): Promis
     return new Problem('record/unavailable', 'the supervisors could not be asked; repeat the request');
   if (error instanceof ClusterFailure) return new Problem('cluster/unreachable', error.message);
   if (isBadCursor(error)) return new Problem('request/bad_cursor', 'the cursor was not made for this list; begin it again without one');
-  const { log } = await deps.ports();
   const kind = error instanceof AssertionFailed ? 'assertion failed' : 'unexpected error';
+  const log = await logOf(deps);
   log('error', `API: ${kind}`, { request, error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
   return new Problem('internal', 'an error that nobody expected; it was logged');
+};
+
+/** Where the ports themselves could not be made, the process's own errors are all there is. */
+const logOf = async (deps: ApiDeps): Promise<Ports['log']> => {
+  const fallback: Ports['log'] = (level, message, fields) => console.error(JSON.stringify({ level, message, ...fields }));
+  return deps.ports().then(
+    (ports) => ports.log,
+    () => fallback,
+  );
 };
 
 const isBadCursor = (error: unknown): boolean =>

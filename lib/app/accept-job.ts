@@ -5,6 +5,7 @@
  */
 import type { Plan } from '../job/plan.ts';
 import type { Refusal } from '../job/refusal.ts';
+import { COUNT_LIMIT } from '../record/port.ts';
 import { newCommitId } from './commit.ts';
 import { planJob } from './plan-job.ts';
 import type { Ports } from './ports.ts';
@@ -55,7 +56,8 @@ export const acceptJob = async (ports: Ports, principal: Principal, asked: Asked
   if (plan.refusals.length > 0) return { kind: 'plan_refused', plan };
   const says = await readBlock(ports, spec.cluster);
   if (says !== undefined) return { kind: 'blocked', says };
-  const most = asked.maxActiveJobs;
+  // Beyond what is counted there is no telling: a larger limit is this one.
+  const most = asked.maxActiveJobs === undefined ? undefined : Math.min(asked.maxActiveJobs, COUNT_LIMIT);
   // A count that is read before the birth: two at once may go one over, which a limit of this kind can bear.
   if (most !== undefined && (await ports.store.countActive(project, most)) >= most) return { kind: 'too_many', project, most };
   return submitJob(ports, submitted);

@@ -49,7 +49,7 @@ export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }:
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
 
 /** Two tries of at most 5 s (without the last setting the SDK only warns): a wake that cannot be sent now is owed and sent by the next sweep. */
-export const sfnClient = (identity: Pick<SFNClientConfig, 'region' | 'credentials'> = {}): SFNClient =>
+export const sfnClient = (identity: Pick<SFNClientConfig, 'endpoint' | 'region' | 'credentials'> = {}): SFNClient =>
   new SFNClient({
     ...identity,
     maxAttempts: 2,

@@ -35,7 +35,13 @@ const transportSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('shell') }),
 ]);
 
-const loginSchema = z.strictObject({ id, user: z.string().min(1).max(64), privateKeyFile: keyFile.optional() });
+const loginSchema = z.strictObject({
+  id,
+  user: z.string().min(1).max(64),
+  privateKeyFile: keyFile.optional(),
+  /** Principals and groups; absent: everybody who may submit. */
+  allow: z.array(z.string().min(1).max(128)).min(1, 'must name somebody, or be left out').max(256).optional(),
+});
 
 const common = {
   id,
@@ -76,7 +82,7 @@ export type ReadConfiguration =
 /** Known keys anywhere in the file, for the nearest one to a typo. */
 const KEYS = [
   ...['clusters', 'id', 'kind', 'root', 'readOnly', 'pollEverySeconds', 'landingBoundSeconds', 'transport', 'logins', 'gpus', 'shape'],
-  ...['type', 'host', 'port', 'hostKeys', 'jump', 'user', 'privateKeyFile', 'gres', 'constraint'],
+  ...['type', 'host', 'port', 'hostKeys', 'jump', 'user', 'privateKeyFile', 'allow', 'gres', 'constraint'],
 ];
 
 export const readConfiguration = (text: string): ReadConfiguration => {

@@ -29,7 +29,7 @@ export const openCluster = async (entry: ClusterEntry, opening: Opening): Promis
     const world = createMemoryCluster({ shape: entry.shape, clock: { now: opening.now }, random: opening.random });
     return { ...common, adapter: adapter(world, { cluster: id, tag: opening.tag }), logins: [{ id: 'default', user: 'demo' }] };
   }
-  const logins = entry.logins ?? [{ id: 'default', user: userInfo().username }];
+  const logins: readonly Login[] = entry.logins ?? [{ id: 'default', user: userInfo().username }];
   return {
     ...common,
     adapter: await slurmAdapter(entry, logins, opening),
@@ -37,7 +37,7 @@ export const openCluster = async (entry: ClusterEntry, opening: Opening): Promis
       const file = logins.find((login) => login.id === name)?.privateKeyFile;
       return file === undefined ? '' : sha256(await secretOf(opening)(file));
     },
-    logins: logins.map((login) => ({ id: login.id, user: login.user })),
+    logins: logins.map(({ id, user, allow }) => ({ id, user, ...(allow ? { allow } : {}) })),
   };
 };
 

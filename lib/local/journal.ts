@@ -53,32 +53,40 @@ export interface JournaledCluster {
 export const openJournaled = async (options: JournalOptions): Promise<JournaledCluster> => {
   const { path, cluster, shape, tag, now, random } = options;
   const { head, lines } = await readJournal(options);
-  let replayedAt: number | undefined = lines[0]?.at ?? now();
-  const world = createMemoryCluster({ shape, clock: { now: () => replayedAt ?? now() }, random });
+  /** What the world takes for the time: while a call is done (again), the moment that its line says. */
+  let fixedAt: number | undefined = lines[0]?.at ?? now();
+  const world = createMemoryCluster({ shape, clock: { now: () => fixedAt ?? now() }, random });
   const plain = adapterOf(world, { cluster, tag });
   for (const line of lines) {
-    replayedAt = line.at;
+    fixedAt = line.at;
     world.catchUp();
     world.reuseIds(line.nextId);
-    const session = await plain.connect(line.login);
-    await callOf(session, line.verb)(...line.given);
+    await callOf(await plain.connect(line.login), line.verb)(...line.given);
   }
-  replayedAt = undefined;
+  fixedAt = undefined;
   world.reuseIds(Math.max(head.nextId, world.state.nextId));
   const kept = lines.filter((line) => !isOver(world, tag, jobOf(line)));
   await writeWhole(path, { ...head, nextId: world.state.nextId }, kept);
   const file = openSync(path, 'a', 0o600);
-  const note = (login: string, verb: JournalVerb, given: readonly unknown[]): void => {
-    world.catchUp();
-    const line: Line = { at: world.state.agenda.nowMs, login, verb, nextId: world.state.nextId, given: [...given] };
-    appendWhole(file, `${JSON.stringify(line)}\n`);
+  const perform: Perform = (session, login, verb, given) => {
+    const at = world.catchUp();
+    appendWhole(file, `${JSON.stringify({ at, login, verb, nextId: world.state.nextId, given } satisfies Line)}\n`);
+    // Calls of the memory cluster are atomic: all of it happens before this returns. A millisecond later it would be another world.
+    fixedAt = at;
+    try {
+      return callOf(session, verb)(...given);
+    } finally {
+      fixedAt = undefined;
+    }
   };
   return {
-    adapter: { ...plain, connect: async (login) => noted(await plain.connect(login), login, note) },
+    adapter: { ...plain, connect: async (login) => noted(await plain.connect(login), login, perform) },
     world,
     close: () => closeSync(file),
   };
 };
+
+type Perform = (session: Session, login: string, verb: JournalVerb, given: unknown[]) => Promise<unknown>;
 
 const callOf = (session: Session, verb: JournalVerb): ((...given: readonly unknown[]) => Promise<unknown>) => {
   const call = session[verb];
@@ -86,14 +94,9 @@ const callOf = (session: Session, verb: JournalVerb): ((...given: readonly unkno
   return call as (...given: readonly unknown[]) => Promise<unknown>;
 };
 
-const noted = (session: Session, login: string, note: (login: string, verb: JournalVerb, given: readonly unknown[]) => void): Session => {
-  const calls = VERBS.filter((verb) => session[verb] !== undefined).map((verb) => [
-    verb,
-    async (...given: unknown[]) => {
-      note(login, verb, given);
-      return callOf(session, verb)(...given);
-    },
-  ]);
+const noted = (session: Session, login: string, perform: Perform): Session => {
+  const verbs = VERBS.filter((verb) => session[verb] !== undefined);
+  const calls = verbs.map((verb) => [verb, async (...given: unknown[]) => perform(session, login, verb, given)]);
   return { ...session, ...Object.fromEntries(calls) };
 };
 

@@ -30,6 +30,7 @@ export interface ServerOptions {
 const REQUEST_MS = 30_000;
 const KEEP_ALIVE_MS = 60_000;
 const CONNECTIONS = 1024;
+const IDLE_MS = 50;
 
 const SAYS = {
   host: [403, 'The Host header does not name this machine', 'Use the address that the server printed when it started.'],
@@ -103,12 +104,15 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
 const close = (server: Server, ms: number): Promise<boolean> =>
   new Promise((resolve) => {
     let whole = true;
+    // A connection whose last answer has gone out would wait for the client's next request.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS);
     const bound = setTimeout(() => {
       whole = false;
       server.closeAllConnections();
     }, ms);
     server.close(() => {
       clearTimeout(bound);
+      clearInterval(idle);
       resolve(whole);
     });
   });

@@ -1,8 +1,9 @@
 /**
  * Services: the record and the supervisors of a local process as its handlers see them: over HTTP, through the SDK clients and the
- * adapters that a deployment uses too. `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL_SFN` alone say where; so what runs here is
- * what is deployed, with its time limits, its repeats and its names of errors, and production code has no branch for it. It costs a
- * millisecond per call. Region and credentials are given by hand, since those of the environment belong to real services (buckets).
+ * adapters that a deployment uses too. So what runs here is what is deployed, with its time limits, its repeats and its names of errors,
+ * and production code has no branch for it; it costs a millisecond per call. `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL_SFN` are
+ * set for whatever else this process loads; these two clients are told by hand, so that no setting of the environment can send a record
+ * to a real service, and so that the environment's credentials stay for those that are real (buckets).
  */
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -30,8 +31,13 @@ export const connectStore = async (
   // Nobody but this process knows it, so nobody but this process gets at the table's port.
   const accessKeyId = randomBytes(10).toString('hex').toUpperCase();
   const table = await startTable({ path: folder.table, name: TABLE, accessKeyId, clean: folder.clean });
-  point(environment, 'AWS_ENDPOINT_URL_DYNAMODB', table.url);
-  const client = new DynamoDBClient({ ...clientLimits, region: REGION, credentials: { accessKeyId, secretAccessKey: 'local' } });
+  environment['AWS_ENDPOINT_URL_DYNAMODB'] = table.url;
+  const client = new DynamoDBClient({
+    ...clientLimits,
+    endpoint: table.url,
+    region: REGION,
+    credentials: { accessKeyId, secretAccessKey: 'local' },
+  });
   const close = async (): Promise<void> => {
     client.destroy();
     await table.close();
@@ -50,16 +56,10 @@ export const connectSupervisors = (
   machineArn: string,
   { environment, log }: Around,
 ): { readonly supervisors: Supervisors; readonly close: () => void } => {
-  point(environment, 'AWS_ENDPOINT_URL_SFN', url);
-  const client = sfnClient({ region: REGION, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
+  environment['AWS_ENDPOINT_URL_SFN'] = url;
+  const client = sfnClient({ endpoint: url, region: REGION, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
   const onInvalidToken = (says: string): void => log('error', 'a stored task token is not one', { says });
   return { supervisors: stepFunctionsSupervisors({ client, machineArn, onInvalidToken }), close: () => client.destroy() };
-};
-
-const point = (environment: NodeJS.ProcessEnv, name: string, url: string): void => {
-  environment[name] = url;
-  // Set by somebody who wants real services everywhere; here it would send the record to one.
-  delete environment['AWS_IGNORE_CONFIGURED_ENDPOINT_URLS'];
 };
 
 /** The engine is made with what signals it, which is reached through the engine: looked up when it is needed. */

@@ -4,21 +4,13 @@
  * Guards: whatever can refuse a start does so before anything was changed; and killed at any moment, the next process carries every job
  * on from the folder, since nothing is kept anywhere else.
  */
-import type { ClusterConfiguration, Ports } from '../app/ports.ts';
-import type { ClusterEntry } from '../cluster/configuration.ts';
-import { openCluster } from '../cluster/open.ts';
+import type { Ports } from '../app/ports.ts';
 import { admission, checkHost, isLoopback, readTokenFile } from './address.ts';
-import { localApi } from './api.ts';
 import type { Clock } from './clock.ts';
 import { readClusters } from './clusters.ts';
-import { startEndpoint } from './endpoint/endpoint.ts';
-import { type Folder, openFolder } from './folder.ts';
-import { openJournaled } from './journal.ts';
-import { openNoticeLog } from './notice-log.ts';
+import { openFolder } from './folder.ts';
 import { StartRefused } from './refusal.ts';
-import { type ApiServer, startServer } from './server.ts';
-import { connectStore, connectSupervisors, later } from './services.ts';
-import { createSystem } from './system.ts';
+import { startServer } from './server.ts';
 
 export interface StartOptions {
   /** An address; all but loopback need a token file. */
@@ -50,8 +42,6 @@ export interface Started {
   stop(): Promise<boolean>;
 }
 
-const STOP_MS = 30_000;
-
 /** Throws StartRefused: one line, and nothing was changed. */
 export const startLocal = async (options: StartOptions, around: Surroundings): Promise<Started> => {
   const { host, port, data, tokenFile } = options;
@@ -67,73 +57,16 @@ export const startLocal = async (options: StartOptions, around: Surroundings): P
   try {
     const folder = await openFolder(data, around.random);
     try {
-      return await inFolder(folder, entries, server, around);
+      // Loaded only now: what refuses a start should not take a second to say so.
+      const { runLocal } = await import('./run.ts');
+      return await runLocal(folder, entries, server, around);
     } catch (error) {
-      await folder.release(false);
+      // A refusal left everything in it as it was.
+      await folder.release(folder.clean && error instanceof StartRefused);
       throw error;
     }
   } catch (error) {
     await server.close(0);
     throw error;
   }
-};
-
-const inFolder = async (folder: Folder, entries: readonly ClusterEntry[], server: ApiServer, around: Surroundings): Promise<Started> => {
-  const { clock, random, log } = around;
-  // Closed in the opposite order, also when a later one cannot be had.
-  const closing: (() => void | Promise<void>)[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closing.splice(0).reverse()) await close();
-  };
-  try {
-    const clusters: ClusterConfiguration[] = [];
-    for (const entry of entries) clusters.push(await clusterOf(entry, folder, around, closing));
-    const notices = await openNoticeLog(folder.notices);
-    closing.push(notices.close);
-    const record = await connectStore(folder, around);
-    closing.push(record.close);
-    const supervisors = later(() => connected.supervisors);
-    const system = createSystem({ store: record.store, clusters, tag: folder.tag, clock, random, log, supervisors, bus: notices });
-    closing.push(system.stop);
-    const endpoint = await startEndpoint({ engine: system.engine });
-    closing.push(endpoint.close);
-    const connected = connectSupervisors(endpoint.url, system.engine.machineArn, around);
-    closing.push(connected.close);
-    await system.start();
-    server.serve(localApi({ ports: system.ports, notices, tokenKeys: folder.tokenKeys }));
-    return {
-      url: server.url,
-      sfnUrl: endpoint.url,
-      stop: async () => {
-        const [answered, landed] = await Promise.all([server.close(STOP_MS), system.drain(STOP_MS)]);
-        await closeAll();
-        await folder.release(answered && landed);
-        return answered && landed;
-      },
-    };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
-};
-
-/** A memory cluster lives in the folder, so that it outlives this process as a real one would. */
-const clusterOf = async (
-  entry: ClusterEntry,
-  folder: Folder,
-  { clock, random }: Surroundings,
-  closing: (() => void)[],
-): Promise<ClusterConfiguration> => {
-  const opened = await openCluster(entry, { tag: folder.tag, now: clock.now, random });
-  if (entry.kind !== 'memory') return opened;
-  const journaled = await openJournaled({
-    path: folder.memory(entry.id),
-    cluster: entry.id,
-    shape: entry.shape,
-    tag: folder.tag,
-    now: clock.now,
-    random,
-  });
-  closing.push(journaled.close);
-  return { ...opened, adapter: journaled.adapter };
 };

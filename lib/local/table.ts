@@ -4,7 +4,7 @@
  *
  * dynalite writes an item and its index rows one after the other, so a kill in between leaves a row without its item or an item that
  * no list shows: on no list, nobody would repair it. Guards promise 4: after an end that was not orderly the rows are made anew from
- * the items before anybody reads; likewise when this release's indexes differ from those the folder was made with.
+ * the items before anybody reads, and connection slots that the dead held are given back; likewise when this release's indexes differ from those the folder was made with.
  *
  * It listens on loopback and answers this process alone: the key that its requests carry is drawn at each start, and it refuses what
  * a browser sends, since dynalite itself lets every page read it.
@@ -15,6 +15,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ClassicLevel } from 'classic-level';
 import dynalite from 'dynalite';
 import db, { type StoredTable } from 'dynalite/db/index.js';
+import * as z from 'zod';
 import { tableDefinition } from '../record/keys.ts';
 import { StartRefused, saysOf } from './refusal.ts';
 
@@ -87,7 +88,7 @@ const mendTable = async (level: Level, name: string, clean: boolean): Promise<vo
   const table = asDefined(stored, name);
   if (clean && isDeepStrictEqual(table, stored)) return;
   // The definition last: killed before, the next start does all of this again.
-  await rebuildIndexes(level, table);
+  await rebuild(level, table);
   await level.put(key, table);
 };
 
@@ -102,18 +103,28 @@ const asDefined = (stored: StoredTable, name: string): StoredTable => {
   return { ...stored, AttributeDefinitions, GlobalSecondaryIndexes: indexes, TableStatus: 'ACTIVE' };
 };
 
-const rebuildIndexes = async (level: Level, table: StoredTable): Promise<void> => {
+type Row = { readonly type: 'put'; readonly key: string; readonly value: unknown } | { readonly type: 'del'; readonly key: string };
+
+const rebuild = async (level: Level, table: StoredTable): Promise<void> => {
   const { TableName, GlobalSecondaryIndexes = [] } = table;
   const prefix = `index-global~${TableName}~`;
   await level.clear({ gte: prefix, lt: `${prefix}\xff` });
-  let rows: { type: 'put'; key: string; value: unknown }[] = [];
-  const items = level.values({ gte: `item-${TableName}~`, lt: `item-${TableName}~\xff` });
-  for await (const item of items) {
+  let rows: Row[] = [];
+  for await (const [key, item] of level.iterator({ gte: `item-${TableName}~`, lt: `item-${TableName}~\xff` })) {
+    if (isSlot(item)) rows.push({ type: 'del', key });
     const { puts } = db.getIndexActions(GlobalSecondaryIndexes, undefined, item, table);
-    rows.push(...puts.map(({ index, key, item: row }) => ({ type: 'put' as const, key: `${prefix}${index}~${key}`, value: row })));
+    rows.push(...puts.map((put): Row => ({ type: 'put', key: `${prefix}${put.index}~${put.key}`, value: put.item })));
     if (rows.length < BATCH) continue;
     await level.batch(rows);
     rows = [];
   }
   await level.batch(rows);
 };
+
+const slotSchema = z.object({
+  pk: z.object({ S: z.string().startsWith('CLUSTER#') }),
+  sk: z.object({ S: z.string().startsWith('SLOT#') }),
+});
+
+/** Whoever held a connection is dead, and its connection with it: nobody needs to wait until the lease ends (P5.8). */
+const isSlot = (item: unknown): boolean => slotSchema.safeParse(item).success;

@@ -193,6 +193,16 @@ describe('queries, headers and paths', () => {
   });
 });
 
+test('each limit is taken at its edge', async () => {
+  const { ask, submit } = await given();
+  const labels = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`${'k'.repeat(62)}${i}`, 'v'.repeat(63)]));
+  const job = await submit({ ...SPEC, labels }, { headers: { 'idempotency-key': 'x'.repeat(255) } });
+  for (const query of ['limit=1', 'limit=100', `cluster=${'c'.repeat(63)}`, `label=${'k'.repeat(62)}0=${'v'.repeat(63)}`])
+    expect((await ask('GET', `/jobs?${query}`)).status).toBe(200);
+  expect((await ask('GET', `/jobs/${job}/events?after=10000&wait=25`)).status).toBe(200);
+  expect((await ask('POST', `/jobs/${job}/cancel`, { body: { reason: 'x'.repeat(1024) } })).status).toBe(202);
+});
+
 describe('commands', () => {
   test.each([
     [{ reason: 'x'.repeat(1025) }, 'reason', 'too_long'],

@@ -1,9 +1,10 @@
 /** When the world fails: what a caller is told, and what only the log learns (contract §12). */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { createApi } from '../../lib/api/api.ts';
 import { SupervisorsFailure } from '../../lib/app/ports.ts';
 import { RecordFailure } from '../../lib/job/failure.ts';
 import type { RecordStore } from '../../lib/record/port.ts';
-import { given, SPEC } from './given.ts';
+import { CALLERS, given, SPEC } from './given.ts';
 
 const failing =
   (name: keyof RecordStore, error: () => Error, from: { now: boolean }) =>
@@ -44,6 +45,21 @@ test('what nobody expected is 500, told by nothing but that, and logged', async 
   expect(logs.filter(({ level }) => level === 'error')).toMatchObject([
     { fields: { request: 'GET /jobs', error: 'TypeError: secret of the inside' } },
   ]);
+});
+
+test('a deployment whose parts cannot be made answers 500, and says why in its own errors', async () => {
+  const said: unknown[] = [];
+  const spy = vi.spyOn(console, 'error').mockImplementation((text) => said.push(text));
+  const api = createApi({
+    ports: async () => {
+      throw new Error('DISPATCH_TAG is not set');
+    },
+    principalOf: () => CALLERS['ada'],
+  });
+  const response = await api.request('/jobs');
+  spy.mockRestore();
+  expect([response.status, JSON.stringify(await response.json())]).toEqual([500, expect.not.stringContaining('DISPATCH_TAG')]);
+  expect(said).toEqual([expect.stringContaining('DISPATCH_TAG is not set')]);
 });
 
 test('P1.5 a submission whose execution could not be started is 503, and its repeat is the same job', async () => {

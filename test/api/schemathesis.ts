@@ -41,9 +41,9 @@ const options = parseArgs({
   },
 }).values;
 
-const run = (command: string, args: readonly string[], seconds: number): Promise<number> =>
+const run = (command: string, args: readonly string[], seconds: number, cwd = tmpdir()): Promise<number> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', timeout: seconds * 1000 });
+    const child = spawn(command, args, { stdio: 'inherit', timeout: seconds * 1000, cwd });
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? 1));
   });
@@ -91,6 +91,7 @@ const SCRIPTS = [
 const served = async (): Promise<Served> => {
   const keys: TokenKeys = [{ id: 'k', secret: randomBytes(32) }];
   const world = createMemoryCluster({ shape: 'slurm', clock: realClock, random: Math.random });
+  const stranger = world.foreign.submit({ name: 'nightly', login: 'default', script: [{ program: { runsSeconds: 3000 } }] });
   const log = (level: string, message: string, fields: object): void => {
     if (level === 'error') process.stderr.write(`${message} ${JSON.stringify(fields)}\n`);
   };
@@ -108,7 +109,7 @@ const served = async (): Promise<Served> => {
     ports: async () => system.ports,
     principalOf: (request) =>
       request.headers.get('authorization') === `Bearer ${TOKEN}` ? { id: 'tester', groups: [], scopes: SCOPES } : undefined,
-    document: async () => documentForTests(),
+    document: async () => documentForTests(stranger ?? ''),
     tokenKeys: async () => keys,
     limits: { maxActiveJobs: 500 },
   });
@@ -121,11 +122,10 @@ const served = async (): Promise<Served> => {
     const accepted = (await (await api.request('/jobs', { method: 'POST', headers, body })).json()) as { id: string };
     jobs.push(accepted.id);
   }
-  const stranger = world.foreign.submit({ name: 'nightly', login: 'default', script: [{ program: { runsSeconds: 3000 } }] });
   await setTimeout(8000);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    known: { job: jobs, escalation: ['q1'], attempt: [1], cluster: ['here'], schedulerId: [stranger ?? '1'] },
+    known: { job: jobs, escalation: ['q1'], attempt: [1], cluster: ['here'] },
     attemptToken: issueToken(keys, jobs[2]!, 1),
     close: () => {
       system.stop();
@@ -136,13 +136,12 @@ const served = async (): Promise<Served> => {
 };
 
 /** As it is served, but that a cluster's name is one that is there: nobody guesses it. */
-const documentForTests = (): unknown => {
+const documentForTests = (stranger: string): unknown => {
   const document = JSON.parse(JSON.stringify(makeDocument()));
   document.components.schemas.Spec.properties.cluster = { type: 'string', enum: ['here'] };
-  document.paths['/observed-jobs'].post.requestBody.content['application/json'].schema.properties.cluster = {
-    type: 'string',
-    enum: ['here'],
-  };
+  const observed = document.paths['/observed-jobs'].post.requestBody.content['application/json'].schema.properties;
+  observed.cluster = { type: 'string', enum: ['here'] };
+  observed.schedulerId = { type: 'string', enum: [stranger, '1', '9999'] };
   return document;
 };
 
@@ -169,6 +168,8 @@ const code = await run(
     ...['--workers', '2', '--request-timeout', '40', '--continue-on-failure'],
   ],
   Number(options.seconds) + 300,
+  // It keeps notes of its own where it runs.
+  folder,
 );
 server.close();
 rmSync(folder, { recursive: true, force: true });

@@ -100,6 +100,49 @@ describe('a changed host key', () => {
   });
 });
 
+describe('a changed host key and two logins', () => {
+  it('keeps the other login away too, whatever its own key is', async () => {
+    const { host, wrap } = gatekeeper();
+    const lab = await cluster({ wrap, login: 'second', configuration: { digest: 'c1', secretDigest: async (login) => `key of ${login}` } });
+    await lab.submit(1, RUNS_LONG);
+    await lab.submit(1, RUNS_LONG, { login: 'second' });
+    await lab.advance(600);
+    host.key = 'B';
+    const before = lab.connections().total;
+    await lab.advance(2 * HOUR);
+    expect(lab.connections().total).toBe(before + 1);
+    expect(await lab.all('cluster_blocked')).toHaveLength(1);
+    expect(await lab.all('escalation_raised')).toHaveLength(1);
+  });
+
+  it('a refused key keeps away its own login only', async () => {
+    const { wrap } = gatekeeper();
+    const refusing = { second: false };
+    const lab = await cluster({
+      login: 'second',
+      wrap: (adapter) => ({
+        ...wrap(adapter),
+        connect: async (login) => {
+          if (login === 'second' && refusing.second)
+            throw new ClusterFailure('cluster/auth_refused', 'refused', { reason: 'key_refused', sent: 'no' });
+          return adapter.connect(login);
+        },
+      }),
+    });
+    const [first] = await lab.submit(1, RUNS_LONG);
+    const [second] = await lab.submit(1, RUNS_LONG, { login: 'second' });
+    await lab.advance(600);
+    refusing.second = true;
+    await lab.advance(61);
+    expect(await lab.told(first!)).not.toHaveProperty('clusterState');
+    expect(await lab.told(second!)).toMatchObject({ clusterState: 'blocked' });
+    const fence = async (login: string) => (await lab.store.readLease(CLUSTER, login))!.fence;
+    const [firstFence, secondFence] = [await fence(LOGIN), await fence('second')];
+    await lab.advance(300);
+    expect([(await fence(LOGIN)) - firstFence, (await fence('second')) - secondFence]).toEqual([5, 0]);
+  });
+});
+
 describe('a refused key', () => {
   it('P5.8: is tried every 15 min by one preflight, whatever the number of jobs', async () => {
     const { host, lab } = await running();

@@ -63,6 +63,12 @@ describe('notices of a cluster', () => {
     expect(ids(told.kept)).toEqual(['lab:1:0 cluster.unreachable']);
   });
 
+  it('a mistake of the bus’s own is not taken for its absence', async () => {
+    const lab = await cluster();
+    const ports = { ...lab.ports, bus: { put: () => Promise.reject(new TypeError('ours')) } };
+    await expect(outage(ports)).rejects.toThrow('ours');
+  });
+
   it.each([
     ['no such cluster', { cluster: 'nowhere' }, []],
     ['no such login', { cluster: CLUSTER, login: 'bob' }, [{ login: 'bob', kind: 'unknown', says: 'cluster lab has no login bob' }]],

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { poll } from '../../lib/app/poll.ts';
 import type { Ports } from '../../lib/app/ports.ts';
+import type { Session } from '../../lib/cluster/port.ts';
+import { AssertionFailed } from '../../lib/job/assertion.ts';
 import { CLUSTER, type Cluster, cluster, HOUR, LOGIN } from './cluster-world.ts';
 
 const LONG_ROOT = { checkpoint: { root: `/lustre/${'project-with-a-long-name/'.repeat(8)}checkpoints` } };
@@ -78,9 +80,46 @@ describe('a poll that runs out of time', () => {
   });
 });
 
+describe('jobs that take a poll’s time and get nowhere', () => {
+  it('P5.8: do not keep the others waiting for ever', async () => {
+    const lab = await cluster();
+    const jobs = await lab.submit(20, [{ program: { runsSeconds: 600 } }]);
+    await lab.advance(300);
+    lab.system.stop();
+    await lab.advance(600);
+    // In the order of the list, they come first.
+    const stuck = new Set(jobs.toSorted().slice(0, 9));
+    const late = { ms: 0 };
+    const readWatch: Ports['store']['readWatch'] = async (job) => {
+      if (!stuck.has(job)) return lab.store.readWatch(job);
+      late.ms += 5000;
+      throw new AssertionFailed('a record that is broken');
+    };
+    const ports = { ...lab.ports, now: () => lab.clock.now() + late.ms, store: { ...lab.store, readWatch } };
+    for (let i = 0; i < 20; i++) await once(ports);
+    const states = await Promise.all(jobs.map(async (id) => (await lab.job(id)).attempts[0]?.state));
+    expect(states.filter((state) => state === 'ended')).toHaveLength(11);
+  });
+});
+
 describe('an end', () => {
   it('P5.7: carries what was published under a root that does not fit the line, on the poll’s one connection', async () => {
-    const lab = await cluster();
+    // As a real cluster: what is listed lies under the root that was asked for.
+    const lab = await cluster({
+      wrap: (adapter) => ({
+        ...adapter,
+        connect: async (login) => {
+          const session = await adapter.connect(login);
+          const observe: Session['observe'] = async (targets) => {
+            const said = await session.observe(targets);
+            if (said.kind === 'unreachable') return said;
+            const changed = said.changed.map((one) => (one.kind === 'ended' && !one.target.checkpointRoot ? { ...one, runs: [] } : one));
+            return { ...said, changed };
+          };
+          return { ...session, observe };
+        },
+      }),
+    });
     const script = [{ program: { runsSeconds: 400, publishes: [{ atSeconds: 30, step: 70 }] } }];
     const [job, other] = [
       ...(await lab.submit(1, script, LONG_ROOT)),

@@ -1,5 +1,6 @@
 /** Probes on the record: made when there is none, once a day, and when the configuration changed; what a loss of one asks (contract §7, §8). */
 import { describe, expect, it } from 'vitest';
+import { answerClusterQuestion } from '../../lib/app/cluster/answer.ts';
 import { preflight, recordedProbe } from '../../lib/app/cluster/preflight.ts';
 import type { Ports } from '../../lib/app/ports.ts';
 import type { Adapter } from '../../lib/cluster/port.ts';
@@ -130,6 +131,18 @@ describe('capability_lost', () => {
     expect(await lab.all('escalation_raised')).toMatchObject([{ kind: 'capability_lost', lost: { login: LOGIN, names: ['cancel'] } }]);
     await preflight(lab.ports, CLUSTER, LOGIN, 'hand');
     expect(await lab.all('escalation_raised')).toHaveLength(1);
+  });
+  it('block_submissions holds back what is accepted later, on a cluster that answers, until a preflight by hand', async () => {
+    const { lab } = await lost(RUNS_LONG);
+    await answerClusterQuestion(lab.ports, CLUSTER, { question: 'q1', answer: 'block_submissions', by: 'ada' });
+    // Planned before: a plan made now would be refused, since this cluster cannot cancel.
+    const [late] = await lab.submitUnplanned(1, [{ program: { runsSeconds: 5 } }]);
+    await lab.advance(HOUR);
+    expect(await lab.told(late!)).toMatchObject({ state: 'pending', clusterState: 'submissions_blocked' });
+    expect((await lab.job(late!)).attempts).toEqual([]);
+    await preflight(lab.ports, CLUSTER, LOGIN, 'hand');
+    await lab.advance(HOUR);
+    expect((await lab.told(late!)).state).toBe('succeeded');
   });
   it('is withdrawn when a probe finds it again', async () => {
     const { lab, supports } = await lost(RUNS_LONG);

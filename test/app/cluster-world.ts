@@ -67,6 +67,8 @@ export const numbers = (seed: number) => {
 export interface Given {
   readonly pollEverySeconds?: number;
   readonly configuration?: Partial<ClusterConfiguration>;
+  /** Beside the default one. */
+  readonly login?: string;
   readonly wrap?: (adapter: Adapter, clock: Clock) => Adapter;
 }
 
@@ -79,6 +81,8 @@ export interface Cluster {
   readonly connections: () => Connections;
   /** Jobs by this script, submitted at once. */
   submit(count: number, script?: readonly unknown[], more?: Readonly<Record<string, unknown>>): Promise<readonly string[]>;
+  /** Of which the plan’s refusals are overlooked. */
+  submitUnplanned(count: number, script: readonly unknown[]): Promise<readonly string[]>;
   advance(seconds: number): Promise<void>;
   view(): Promise<ClusterView>;
   job(id: string): Promise<View>;
@@ -99,12 +103,13 @@ export const spec = (name: string, script: readonly unknown[], more: Readonly<Re
   ...more,
 });
 
-export const submitMany = (ports: Ports, specs: readonly unknown[]): Promise<readonly string[]> =>
+/** `anyway`: what the plan refuses is submitted nevertheless, as if it had been planned earlier. */
+export const submitMany = (ports: Ports, specs: readonly unknown[], anyway = false): Promise<readonly string[]> =>
   Promise.all(
     specs.map(async (one, i) => {
       const planned = await planJob(ports, one);
       if (planned.kind === 'refused') throw new Error(JSON.stringify(planned.refusals));
-      if (planned.plan.refusals.length > 0) throw new Error(JSON.stringify(planned.plan.refusals));
+      if (planned.plan.refusals.length > 0 && !anyway) throw new Error(JSON.stringify(planned.plan.refusals));
       const key = `${i}-${ports.random()}`;
       const { plan, login } = planned;
       const born = await submitJob(ports, { spec: planned.spec, plan, principal: 'ada', project: 'p', login, key, payloadHash: key });
@@ -121,14 +126,17 @@ export const configurationOf = (adapter: Adapter, more: Partial<ClusterConfigura
 export const systemOf = (clock: Clock, store: MemoryStore, configuration: ClusterConfiguration, random = numbers(1)): System =>
   createSystem({ store, clusters: [configuration], tag: TAG, clock, random, log: () => undefined });
 
+const told = (job: View, lab: ClusterView) => joinCluster(statusOf(job), lab, job.login);
+
 export const cluster = async (given: Given = {}): Promise<Cluster> => {
   const clock = virtualClock(START_MS);
-  const world = createMemoryCluster({ shape: 'slurm', clock, random: numbers(7), logins: [LOGIN] });
+  const world = createMemoryCluster({ shape: 'slurm', clock, random: numbers(7) });
   const plain = memoryAdapter(world, { tag: TAG, cluster: CLUSTER });
   const { adapter, connections } = counting(given.wrap ? given.wrap(plain, clock) : plain);
   const store = createMemoryStore();
   const pace = given.pollEverySeconds === undefined ? {} : { pollEverySeconds: given.pollEverySeconds };
-  const system = systemOf(clock, store, configurationOf(adapter, { ...pace, ...given.configuration }));
+  const logins = [LOGIN, ...(given.login === undefined ? [] : [given.login])].map((id) => ({ id, user: id }));
+  const system = systemOf(clock, store, configurationOf(adapter, { ...pace, logins, ...given.configuration }));
   const { ports } = system;
   const starting = system.start();
   await clock.settle();
@@ -137,6 +145,12 @@ export const cluster = async (given: Given = {}): Promise<Cluster> => {
   const job = async (id: string): Promise<View> => (await loadView(store, id)) as View;
   return {
     ...{ clock, world, store, system, ports, connections, commits, job },
+    submitUnplanned: (count, script) =>
+      submitMany(
+        ports,
+        Array.from({ length: count }, (_, i) => spec(`later${i}`, script)),
+        true,
+      ),
     submit: async (count, script = [], more = {}) => {
       const submitting = submitMany(
         ports,
@@ -153,7 +167,7 @@ export const cluster = async (given: Given = {}): Promise<Cluster> => {
     },
     advance: (seconds) => clock.advance(seconds * 1000),
     view: () => clusterView(store, CLUSTER),
-    told: async (id) => joinCluster(statusOf(await job(id)), await clusterView(store, CLUSTER), LOGIN),
+    told: async (id) => told(await job(id), await clusterView(store, CLUSTER)),
     all: async <T extends ClusterEventType>(type: T) =>
       (await commits()).flatMap(({ events }) => events.filter((event): event is ClusterEventOf<T> => event.type === type)),
   };

@@ -47,6 +47,11 @@ const BAD: readonly (readonly [string, unknown[], string])[] = [
   ['an unknown kind', [{ ...memory, kind: 'lsf' }], "clusters[0].kind: invalid discriminator value. Expected 'slurm' | 'memory'"],
   ['a key with a typo', [{ ...slurm, pollEverySecond: 60 }], "clusters[0].pollEverySecond: unknown key; did you mean 'pollEverySeconds'?"],
   ['a key nobody knows', [{ ...memory, zzz: 1 }], 'clusters[0].zzz: unknown key'],
+  [
+    'a login for nobody',
+    [{ ...slurm, logins: [{ ...slurm.logins[0], allow: [] }] }],
+    'clusters[0].logins[0].allow: must name somebody, or be left out',
+  ],
   ['a root that is not absolute', [{ ...slurm, root: 'shared' }], 'clusters[0].root: must be an absolute path of at most 200 characters'],
   ['an id with capitals', [{ ...memory, id: 'HPC' }], 'clusters[0].id: must be 1 to 31 of a-z, 0-9 and -, not beginning with -'],
   ['a poll that is too fast', [{ ...slurm, pollEverySeconds: 5 }], 'clusters[0].pollEverySeconds: must be at least 10 on a real cluster'],

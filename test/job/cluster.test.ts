@@ -1,5 +1,6 @@
 /** A cluster's record as tables: what is noted, what is asked, what an answer stands for and what ends it (contract §8, §10). */
 import { describe, expect, it } from 'vitest';
+import { joinCluster } from '../../lib/app/cluster/join.ts';
 import { AssertionFailed } from '../../lib/job/assertion.ts';
 import { answerCluster, missingOf } from '../../lib/job/cluster-command.ts';
 import { reliedOn } from '../../lib/job/cluster-reliance.ts';
@@ -319,6 +320,27 @@ describe('words', () => {
   });
   it('a login that is not concerned hears nothing', () => {
     expect(troubleWords(tell([down]).view, 'b')).toBeUndefined();
+  });
+});
+
+describe('a job that reads its cluster', () => {
+  const status = (state: string) => ({ state, why: 'So it is.' });
+  const { view } = tell([...asked, [7 * HOUR, { do: 'answer', question: 'q1', answer: 'block_submissions' }]]);
+  it.each([
+    ['running', 'unreachable'],
+    ['pending', 'unreachable'],
+    ['succeeded', undefined],
+    ['failed', undefined],
+    ['cancelled', undefined],
+  ])('contract §8: %s is told %s', (state, expected) => {
+    const joined = joinCluster(status(state), view, 'a');
+    expect(joined.clusterState).toBe(expected);
+    expect(joined.why === 'So it is.').toBe(expected === undefined);
+    expect(joined.why).toMatch(/^So it is[^.]*(\.\d{3}Z[^.]*)*\.$/);
+  });
+  it('that submissions are blocked concerns only what waits to be submitted', () => {
+    expect(joinCluster(status('running'), view, 'b')).toEqual(status('running'));
+    expect(joinCluster(status('pending'), view, 'b')).toMatchObject({ clusterState: 'submissions_blocked' });
   });
 });
 

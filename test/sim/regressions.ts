@@ -9,7 +9,6 @@ export interface Regression {
 
 export const REGRESSIONS: readonly Regression[] = [
   { seed: 19, found: 'P3.5: on Kubernetes a create whose answer was lost was said never to land, and landed' },
-  { seed: 254, found: 'contract §3: `ran: no` was said of a program that had begun unseen before its patience ended' },
+  { seed: 401, found: 'contract §3: `ran: no` was said of a program that had begun unseen before its patience ended' },
   { seed: 13, found: 'P2.8: whoever waited for an answer was replaced every five minutes' },
-  { seed: 3962, found: 'P2.5: a closed question kept its supervisor waiting when its writer died before it took the token' },
 ];

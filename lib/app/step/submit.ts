@@ -4,6 +4,7 @@
  * anyone but its committer; and what the answer leaves open is settled before anything else may begin.
  */
 import type { Session, Submission, SubmitAnswer } from '../../cluster/port.ts';
+import { assert } from '../../job/assertion.ts';
 import type { Probe } from '../../job/capability.ts';
 import { submissionWords } from '../../job/cluster-why.ts';
 import type { Event, EventOf, Point } from '../../job/event.ts';
@@ -41,7 +42,9 @@ export const withScript = async (ports: Ports, job: string, spec: Spec): Promise
   const digest = spec.program.script?.startsWith('sha256:') ? spec.program.script.slice(7) : undefined;
   if (digest === undefined) return spec;
   const script = await ports.store.getBlob(job, digest);
-  return { ...spec, program: { ...spec.program, ...(script === undefined ? {} : { script }) } };
+  // Stored before the event that names it: without it nothing may be sent, least of all its digest.
+  assert(script !== undefined, `job ${job}: the blob of its script is gone`);
+  return { ...spec, program: { ...spec.program, script } };
 };
 
 const planAndSend = async (ports: Ports, view: View, n: number, spec: Spec, probe: Probe, session: Session): Promise<Performed> => {

@@ -14,7 +14,8 @@ export const outputProgram = (
 ): string => `f=${quote(`${control}/output/${n}-${run}.${SUFFIX[stream]}`)}
 # The size is asked for last: a file that grows meanwhile is never said to be smaller than what was read of it.
 piece() { tail -c +${offset + 1} "$f" | head -c ${limit} | base64 | tr -d '\\n'; }
-if [ -r "$f" ]; then
+# A pipe in its place would keep the reader waiting.
+if [ -f "$f" ] && [ -r "$f" ]; then
   ask piece piece
   ask size stat -c %s "$f"
 elif [ -d ${quote(control)} ]; then tell none ''

@@ -124,6 +124,8 @@ const warningsOf = (spec: Spec, probe: Probe, options: RenderOptions): readonly 
   }
   if (spec.program.script?.includes('\r\n'))
     warnings.push({ path: 'program.script', says: 'has DOS line ends: a shell takes the carriage return for a part of the last word' });
+  if (/^#SBATCH\s/m.test(spec.program.script ?? ''))
+    warnings.push({ path: 'program.script', says: 'has #SBATCH lines, which are not read: what they ask for belongs into the spec' });
   if (spec.timeLimitSeconds % 60 !== 0)
     warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
   if (probe.capabilities.outcome_survives_purge.support !== 'yes') {

@@ -27,11 +27,11 @@ export const signatures = (text: string, schedulerId: string): Signatures => {
   if (text === '') return NONE;
   let killed: Signatures['killed'];
   for (const line of text.split('\n')) {
-    const about = /\*\*\* (?:JOB|STEP) (\d+)(?:\.\S+)? ON \S+ CANCELLED AT (.*)$/.exec(line);
-    if (about?.[1] !== schedulerId) continue;
-    const cause = KILLS.find(([tail]) => about[2]!.includes(tail))?.[1];
-    // A step's line has no cause while the job's own line, before or after it, has one.
-    if (cause || killed === undefined) killed = cause ?? 'cancel';
+    const about = /\*\*\* (JOB|STEP) (\d+)(?:\.\S+)? ON \S+ CANCELLED AT (.*)$/.exec(line);
+    if (about?.[2] !== schedulerId) continue;
+    const cause = KILLS.find(([tail]) => about[3]!.includes(tail))?.[1];
+    // A step's line has no cause while the job's own line, before or after it, has one; a program may cancel a step of its own and go on.
+    if (cause || (killed === undefined && about[1] === 'JOB')) killed = cause ?? 'cancel';
   }
   const first = firstTask(text);
   return {

@@ -87,8 +87,12 @@ export const unsettable = (name: string, value: string): string | undefined => {
 /** The whole file. Begins with the brace directly after the interpreter: what is cut after the first line never parses. */
 export const wrapperText = (facts: WrapperFacts): string => `#!/bin/sh\n{\n${header(facts)}\n${WRAPPER_BODY}}\n`;
 
-/** sbatch refuses a file that holds DOS line ends anywhere, so the wrapper makes its carriage returns itself. */
-const quoteIn = (text: string, carriageReturn = '"$d_cr"'): string => quote(text).replaceAll('\r', `'${carriageReturn}'`);
+/**
+ * A word of the file. Ends of lines are made by the shell, not written: sbatch obeys every line that begins with `#PBS` or `#BSUB`, wherever
+ * it stands (seen live: an environment value chose the account), and refuses a file that holds DOS line ends anywhere.
+ */
+const quoteIn = (text: string, [cr, lf] = ['"$d_cr"', '"$d_lf"']): string =>
+  quote(text).replaceAll('\r', `'${cr}'`).replaceAll('\n', `'${lf}'`);
 
 const header = (facts: WrapperFacts): string => {
   const timing = { ...WRAPPER_TIMING, ...facts.timing };
@@ -100,7 +104,9 @@ const header = (facts: WrapperFacts): string => {
   const word = (name: string, value: string | number): string => `d_${name}=${typeof value === 'number' ? value : quoteIn(value)}`;
   return [
     '# dispatch: runs one attempt of a job, and only if the release mark names this very object.',
-    `d_cr=$(printf '\\r')`,
+    `d_cr=$(printf '\\r') d_lf=$(printf '\\n:')`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell on the node fills it in
+    'd_lf=${d_lf%:}',
     word('job', facts.job),
     word('cluster', facts.cluster),
     word('n', facts.n),
@@ -123,9 +129,9 @@ const header = (facts: WrapperFacts): string => {
     word('other_code', [1, 2, 3, 4].find((code) => !facts.requeueExitCodes.includes(code)) ?? 5),
     word('tool', execution[0]!),
     `d_user_environment() {\n${Object.entries(facts.env)
-      .map(([name, value]) => `export ${name}=${quoteIn(value, '"$1"')}\n`)
+      .map(([name, value]) => `export ${name}=${quoteIn(value, ['"$1"', '"$2"'])}\n`)
       .join('')}:\n}`,
-    `d_program() {\nset -- "$d_cr" "$d_control/bin" "$d_secrets" "$d_keep_secrets" "$d_rm" $d_setsid "$d_tool" ${words}\n${EXECUTE}}`,
+    `d_program() {\nset -- "$d_cr" "$d_lf" "$d_control/bin" "$d_secrets" "$d_keep_secrets" "$d_rm" $d_setsid "$d_tool" ${words}\n${EXECUTE}}`,
   ].join('\n');
 };
 
@@ -135,13 +141,13 @@ const header = (facts: WrapperFacts): string => {
  */
 const EXECUTE = `cd -- "$d_workdir" || exit 71
 d_environment
-d_user_environment "$1"
-if [ -n "$3" ]; then
-. "$3"
-[ "$4" = yes ] || "$5" -f "$3"
+d_user_environment "$1" "$2"
+if [ -n "$4" ]; then
+. "$4"
+[ "$5" = yes ] || "$6" -f "$4"
 fi
-export PATH="$2:\${PATH:-/usr/local/bin:/usr/bin:/bin}"
-shift 5
+export PATH="$3:\${PATH:-/usr/local/bin:/usr/bin:/bin}"
+shift 6
 exec "$@"
 `;
 

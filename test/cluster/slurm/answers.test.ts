@@ -14,7 +14,7 @@ import {
   parseResult,
 } from '../../../lib/cluster/slurm/control-files.ts';
 import { groupOf, knownGroup } from '../../../lib/cluster/slurm/reasons.ts';
-import { MOST_IDS, parseSacct, rowsAbout, sacctById } from '../../../lib/cluster/slurm/sacct.ts';
+import { MOST_IDS, parseSacct, rowsAbout, SACCT_BY_NAME, sacctById } from '../../../lib/cluster/slurm/sacct.ts';
 import { readSbatch, submittedId } from '../../../lib/cluster/slurm/sbatch-answer.ts';
 import { parseSqueue, squeueArguments, waitStatus } from '../../../lib/cluster/slurm/squeue.ts';
 import { stateOfList, stateWord } from '../../../lib/cluster/slurm/words.ts';
@@ -112,6 +112,12 @@ describe('squeue', () => {
 
   it('asks for the whole width of every field, every state, and no id', () => {
     expect(squeueArguments()).toEqual(recording('success').commands.find(({ argv }) => argv[0] === 'squeue')!.argv);
+  });
+
+  it('C011 C012: fields are asked for by name as text, whose form no version changed, and times as seconds that have no zone', () => {
+    const commands = [squeueArguments(), ...sacctById(['1'])].map((words) => words.join(' '));
+    for (const command of [...commands, SACCT_BY_NAME]) expect(command).not.toContain('--json');
+    expect(SACCT_BY_NAME).toContain('-S "uts$since" -E "uts$until"');
   });
 
   it('P5.5: an odd row never costs the others', () => {

@@ -328,6 +328,24 @@ describe('precedence', () => {
     expect(judge({ stderr: '*** JOB 7 ON n3 CANCELLED AT x DUE TO JOB REQUEUE ***' }).kind).toBe('unsettled');
   });
 
+  it('a cause that only the error file tells is likely: a program can print those words', () => {
+    const printed = { stderr: 'srun: error: n3: task 0: Out Of Memory', files: ran({ result: result({ exit: 1 }) }) };
+    expect(end('FAILED', {}, {}, printed)).toMatchObject({ outcome: { cause: 'out_of_memory', confidence: 'likely' } });
+    expect(end('FAILED', {}, { steps: [oomStep] }, printed)).toMatchObject({ outcome: { cause: 'out_of_memory', confidence: 'certain' } });
+  });
+
+  it('P4.2: a run that left a result was not refused, whatever another start of it wrote', () => {
+    const files = ran({ result: result({ exit: 3 }), refused: { stage: 'guard', says: 'x' } });
+    for (const said of [end('FAILED', {}, {}, { files }), judge({ files })]) expect(said).toMatchObject({ outcome: { cause: 'exited' } });
+  });
+
+  it.each(['PENDING', 'CANCELLED'])('an exit code beside %s is a relic of an earlier run, never an outcome', (word) => {
+    const relic = { exit: { code: 88, signal: 0 } };
+    const said = end(word, relic, relic, { files: { claimed: false } });
+    if (word === 'PENDING') expect(said.kind).toBe('unsettled');
+    else expect(said).toMatchObject({ outcome: { cause: 'cancelled_by_unknown', detail: {} } });
+  });
+
   it('P6.3: node loss proves no death; everything else that the controller closed does', () => {
     expect(end('NODE_FAIL')).toMatchObject({ gone: false });
     expect(judge({ accounting: rows(account('CANCELLED')) })).toMatchObject({ gone: false });

@@ -19,14 +19,17 @@ describe('P4.1: the gate recipe of each version', () => {
   });
 
   const t0 = 1_800_000_000;
-  it.each([1, 60, 3600, 604_800])('patience of %i s: the last possible start is t0 + patience', (patience) => {
-    for (const limit of [1, 60, 61, 3600]) {
+  it.each([1, 60, 3600, 604_800, 315_360_000])('patience of %i s: the last possible start is t0 + patience', (patience) => {
+    for (const limit of [1, 59, 60, 61, 3599, 3600, 315_360_000, 315_360_001]) {
       const minutes = limitMinutes(limit);
       for (const mechanism of ['begin', 'begin_push', 'hold_deadline'] as const) {
         const gate = gateFor(mechanism, patience, t0 * 1000 + 499);
         expect(gate).toEqual({ mechanism, selfDestructs: true, clusterExpiresAt: (t0 + patience) * 1000 });
         const times = gateTimes(gate, limit);
         expect(times.deadline! - minutes * 60).toBe(t0 + patience);
+        expect(minutes * 60 - limit).toBeGreaterThanOrEqual(0);
+        expect(minutes * 60 - limit).toBeLessThan(60);
+        expect(Object.values(times).every((one) => typeof one === 'boolean' || Number.isSafeInteger(one))).toBe(true);
         // sbatch refuses a deadline before the begin time, in every version.
         if (times.begin !== undefined) expect(times.deadline).toBeGreaterThanOrEqual(times.begin);
         // The begin recipe: not before the last possible start is over. Seen live: at the very second it may start.

@@ -27,7 +27,9 @@ PartitionName=old AllowGroups=ALL Default=NO MaxTime=UNLIMITED State=DOWN TotalN
 `;
 const ok = (stdout = '', stderr = ''): Answer => ({ exitCode: 0, stdout, stderr });
 const bad = (stderr: string, exitCode = 1): Answer => ({ exitCode, stdout: '', stderr });
-const TOOLS = 'sbatch squeue sacct scontrol scancel srun timeout sha256sum awk od setsid bash readlink'.split(' ').join('\n');
+const TOOLS = 'sbatch squeue sacct scontrol scancel srun timeout sha256sum base64 mktemp dd awk od setsid bash readlink'
+  .split(' ')
+  .join('\n');
 const site = (over: Record<string, Answer> = {}): ReadonlyMap<string, Answer> =>
   new Map(
     Object.entries({
@@ -80,7 +82,8 @@ describe('contract §7: capabilities with their evidence', () => {
     ['submit_allowed', { dry: bad('allocation failure: Invalid account') }, 'unknown'],
     ['submit_allowed', { tools: ok(TOOLS.replace('sbatch\n', '')) }, 'no'],
     ['checkpoint_files', { root: bad('') }, 'no'],
-    ['output', {}, 'no'],
+    ['output', {}, 'yes'],
+    ['output', { root: bad('') }, 'no'],
     ['admission_check', {}, 'no'],
   ] as const)('%s', (name, over, expected) => expect(support(over as Record<string, Answer>, name)).toBe(expected));
 

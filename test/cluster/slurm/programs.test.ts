@@ -1,139 +1,10 @@
-/**
- * The remote programs under a real sh, with clients that print what a test tells them to: uploads, clocks, marks, identities. What a
- * real Slurm does with them is the business of the contract suite.
- */
-import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+/** The remote programs under a real sh: uploads, clocks, marks, identities. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import type { Submission, Target } from '../../../lib/cluster/port.ts';
-import { createSlurmAdapter, type SlurmOptions } from '../../../lib/cluster/slurm/adapter.ts';
+import { describe, expect, it } from 'vitest';
 import { markerName } from '../../../lib/cluster/slurm/control-files.ts';
-import { FIELD } from '../../../lib/cluster/slurm/squeue.ts';
-import { shellTransport } from '../../../lib/cluster/slurm/transport/shell.ts';
-import type { Probe } from '../../../lib/job/capability.ts';
-import { identityOf, newJobId } from '../../../lib/job/identity.ts';
-import type { Spec } from '../../../lib/job/spec.ts';
-import { seeded } from './seeded.ts';
-
-const roots: string[] = [];
-afterAll(() => {
-  for (const root of roots) rmSync(root, { recursive: true, force: true });
-});
-
-/** The day is fixed by a `date` of our own, so that bounds and marks are exact. */
-const NOW = 1_800_000_000;
-const TAG = 'tst0';
-
-interface Site {
-  readonly root: string;
-  /** A client of Slurm as sh text; `$*` are its arguments. Every call is kept. */
-  client(name: string, text: string): void;
-  calls(): string[];
-  open(over?: Partial<SlurmOptions>): ReturnType<ReturnType<typeof createSlurmAdapter>['connect']>;
-}
-
-const site = (): Site => {
-  const base = mkdtempSync(join(tmpdir(), 'site-'));
-  roots.push(base);
-  const root = join(base, "ro 'ot'");
-  const bin = join(base, 'bin');
-  mkdirSync(root);
-  mkdirSync(bin);
-  const made: Site = {
-    root,
-    client: (name, text) => {
-      writeFileSync(join(bin, name), `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> ${base}/calls\n${text}\n`);
-      chmodSync(join(bin, name), 0o755);
-    },
-    calls: () => (existsSync(join(base, 'calls')) ? readFileSync(join(base, 'calls'), 'utf8').trim().split('\n') : []),
-    open: (over = {}) =>
-      createSlurmAdapter({
-        id: 'c1',
-        tag: TAG,
-        root,
-        now: () => 42,
-        random: seeded(1),
-        transports: () =>
-          shellTransport(
-            { env: { PATH: `${bin}:/usr/bin:/bin`, HOME: base, SBATCH_WAIT: '1' } },
-            { random: (n) => randomBytes(n), nowMs: () => performance.now() },
-          ),
-        ...over,
-      }).connect('alice'),
-  };
-  made.client('date', `echo ${NOW}`);
-  made.client('squeue', ':');
-  made.client('sacct', ':');
-  made.client('scontrol', 'exit 1');
-  made.client('sbatch', 'echo 77');
-  made.client('scancel', ':');
-  return made;
-};
-
-const PROBE = {
-  probedAt: 0,
-  facts: {
-    scheduler: 'slurm 22.05.8',
-    credentialLifeSeconds: 300,
-    clockOffsetMs: 0,
-    partitions: [],
-    requeueExitCodes: [88],
-    user: 'alice',
-  },
-  capabilities: { containers: { support: 'no', evidence: '', probedAt: 0 } },
-} as unknown as Probe;
-
-const spec = (over: Partial<Spec> = {}): Spec => ({
-  name: 'x',
-  cluster: 'c1',
-  resources: { nodes: 1, tasksPerNode: 1, gpusPerNode: 0 },
-  program: { script: 'echo "it\'s é"\n', env: {}, secrets: {} },
-  timeLimitSeconds: 60,
-  patienceSeconds: 600,
-  policy: { rules: [], unmatched: 'stop', limits: { attempts: 1 } },
-  labels: {},
-  extensions: {},
-  ...over,
-});
-const job = newJobId(NOW * 1000, seeded(2));
-const identity = identityOf(TAG, job, 1);
-const submission = (over: Partial<Submission> = {}): Submission => ({
-  job,
-  n: 1,
-  identity,
-  spec: spec(),
-  probe: PROBE,
-  gate: { mechanism: 'begin', selfDestructs: true, clusterExpiresAt: (NOW + 600) * 1000 },
-  requeue: 'never',
-  resume: { epoch: 0, step: -1, path: '' },
-  resources: { timeLimitSeconds: 60 },
-  excludeNodes: [],
-  patienceSeconds: 600,
-  clusterNow: NOW * 1000,
-  clusterBoundAt: (NOW + 90) * 1000,
-  ...over,
-});
-const shown = (over: { name?: string; submit?: number; id?: string } = {}): string =>
-  `echo "JobId=${over.id ?? 77} JobName=${over.name ?? identity} UserId=alice(1)  SubmitTime=${over.submit ?? NOW + 3} EligibleTime=1 "`;
-const receipt = { cluster: 'c1', login: 'alice', schedulerId: '77', identity, submittedAt: NOW * 1000 };
-const row = (id: string, name: string, state: string, submit = NOW, reason = 'None', run = 0): string =>
-  `${[id, name, state, reason, 0, 0, run, submit, submit, submit, submit, 'N/A', 'N/A', 'n1', 'n1', 'batch'].join(FIELD)}\x1e`;
-const accounted = (id: string, name: string, state: string, submit = NOW): string =>
-  [id, 1, name, state, '0:0', '0:0', submit, submit, submit, submit + 5, 5, 'n1', 'batch'].join(FIELD);
-const say = (...lines: string[]): string => `cat <<'EOF'\n${lines.join('\n')}\nEOF`;
+import { identityOf } from '../../../lib/job/identity.ts';
+import { accounted, identity, job, NOW, receipt, row, type Site, say, shown, site, spec, submission, TAG, target } from './site.ts';
 
 describe('submit', () => {
   it('uploads whole files named by their hash, then submits by path, and takes the submit time from the controller', async () => {
@@ -347,17 +218,6 @@ describe('acts', () => {
 });
 
 describe('observe', () => {
-  const target = (over: Partial<Target> = {}): Target => ({
-    job,
-    n: 1,
-    receipt,
-    released: true,
-    requeueable: false,
-    run: 0,
-    seen: 'running.0.',
-    timeLimitSeconds: 60,
-    ...over,
-  });
   const sent = async (at: Site) => {
     const session = await at.open();
     await session.submit(submission());
@@ -423,6 +283,43 @@ describe('observe', () => {
     expect(await session.observe([target()])).toMatchObject({ complete: true, absent: [{ n: 1 }] });
     put(at, 'results/1-0', RESULT(0, 0));
     expect(await session.observe([target()])).toMatchObject({ changed: [{ outcome: { cause: 'completed', confidence: 'likely' } }] });
+  });
+
+  it('C005: forgotten by the controller, accounting says how it ended; no id is ever asked of the controller', async () => {
+    const at = site();
+    const session = await sent(at);
+    put(at, 'results/1-0', RESULT(0, 0));
+    claim(at, '1-0', '77-0-abc');
+    at.client('squeue', 'case $* in *-j*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;; esac');
+    at.client('sacct', say(accounted('77', identity, 'COMPLETED')));
+    expect(await session.observe([target()])).toMatchObject({
+      complete: true,
+      absent: [],
+      changed: [{ kind: 'ended', missing: [], outcome: { state: 'succeeded', cause: 'completed', confidence: 'certain' } }],
+    });
+  });
+
+  it('C020: one empty answer of the controller ends nothing, whatever the program printed', async () => {
+    const at = site();
+    const session = await sent(at);
+    claim(at, '1-0', '77-0-abc');
+    at.client('sacct', 'echo "Slurm accounting storage is disabled" >&2; exit 1');
+    put(at, 'output/1-0.err', 'slurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2026-03-01T10:00:00 ***\n');
+    expect(await session.observe([target()])).toMatchObject({ changed: [], absent: [{ n: 1 }] });
+    at.client('squeue', say(row('77', identity, 'RUNNING')));
+    expect(await session.observe([target()])).toMatchObject({ changed: [], absent: [] });
+  });
+
+  it('C031: of 64 tasks the first that ended is the cause, also where later lines fill the log', async () => {
+    const at = site();
+    const session = await sent(at);
+    claim(at, '1-0', '77-0-abc');
+    at.client('squeue', say(row('77', identity, 'FAILED', NOW, 'NonZeroExitCode')));
+    at.client('sacct', say(accounted('77', identity, 'FAILED')));
+    put(at, 'results/1-0', RESULT(0, 143));
+    const killed = Array.from({ length: 63 }, (_, i) => `srun: error: n${i}: task ${i}: Terminated ${'.'.repeat(80)}`).join('\n');
+    put(at, 'output/1-0.err', `${'progress\n'.repeat(5000)}srun: error: n17: task 17: Exited with exit code 41\n${killed}\n`);
+    expect(await session.observe([target()])).toMatchObject({ changed: [{ outcome: { cause: 'exited', detail: { code: 41 } } }] });
   });
 
   it('P4.2: a refusal counts for the object that it names, in the run that it names', async () => {

@@ -90,6 +90,7 @@ describe('contract §6: the rendering', () => {
     ['program.workdir', spec({}, { workdir: 'here' }), probe()],
     ['checkpoint.root', spec({ checkpoint: { root: 's3://b/p', required: false } }), probe()],
     ['checkpoint.root', spec({ checkpoint: { root: 'relative', required: false } }), probe()],
+    ['checkpoint.root', spec({ checkpoint: { root: '/a,/etc:/etc', required: false } }, { image: 'x' }), probe()],
     ['resources.gpuType', spec({}, {}, { gpusPerNode: 1, gpuType: 'v100' }), probe()],
     ['extensions.slurm.partition', spec({ extensions: { slurm: { partition: 'nosuch' } } }), probe()],
     ['timeLimit', spec({ timeLimitSeconds: 3601 }), probe()],
@@ -101,10 +102,20 @@ describe('contract §6: the rendering', () => {
     const paths = (of: Spec, at = probe(), how: 'never' | 'scheduler' = 'never') => rendered(of, how, at).warnings.map((one) => one.path);
     expect(paths(spec())).toEqual([]);
     expect(paths(spec({ timeLimitSeconds: 90 }))).toEqual(['timeLimit']);
+    expect(paths(spec({}, { script: 'echo a\r\n' }))).toEqual(['program.script']);
+    expect(paths(spec({}, { script: '#!/bin/bash\n#SBATCH --gres=gpu:8\n' }))).toEqual(['program.script']);
     expect(paths(spec({}, {}, { nodes: 4 }))).toEqual(['resources.nodes']);
     expect(paths(spec({ extensions: { slurm: { partition: 'old' } } }))).toContain('extensions.slurm.partition');
     expect(paths(spec(), probe({ accounting: 'partly' }))).toEqual(['cluster']);
     expect(paths(spec({}, { secrets: { A: { ref: 'r' } } }), probe(), 'scheduler')).toEqual(['program.secrets']);
+  });
+
+  it('C028: of a command’s tasks the first that fails ends all, and the plan says by whom', () => {
+    const { text, enforces } = rendered(spec({}, { command: ['train'] }));
+    expect(text).toContain("'--kill-on-bad-exit=1'");
+    expect(enforces.oneTaskFails).toContain('--kill-on-bad-exit=1');
+    const script = spec({ program: { script: ':', env: {}, secrets: {} } });
+    expect(rendered(script).enforces.oneTaskFails).toContain('the script itself');
   });
 
   it('resources and extensions become options', () => {
@@ -160,6 +171,6 @@ describe('contract §6: the rendering', () => {
     });
     expect(text).toContain("d_control='/a'\\''; rm -rf $HOME; '\\'''");
     expect(text).toContain("d_root='/k`id`'");
-    expect(text).toContain("export A=''\\''\n}\nexit 0\n'\n");
+    expect(text).toContain(`export A=''\\'''"$2"'}'"$2"'exit 0'"$2"''\n`);
   });
 });

@@ -102,7 +102,7 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     expect(at.file('control/bases/1-0')).toBe('0 -1 -\n');
   });
 
-  it('contract 4: a command runs under srun with a rank per node; output is kept per run and appended', async () => {
+  it('C028 C050: a command runs under srun with a rank per node; output is kept per run and appended', async () => {
     const at = fresh();
     at.release(1, 7);
     at.put('control/output/1-0.out', 'before\n');

@@ -65,6 +65,8 @@ export interface TestServer {
   readonly signals: string[];
   readonly authTries: () => number;
   readonly connections: () => number;
+  /** Of all moments: the most that were open at one. */
+  readonly mostOpen: () => number;
   readonly forwards: string[];
   close(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export async function startServer(behaviour: Behaviour): Promise<TestServer> {
   const children = new Set<ChildProcess>();
   let authTries = 0;
   let connections = 0;
+  let mostOpen = 0;
 
   const runCommand = (channel: ServerChannel, text: string): void => {
     const [file = '/bin/sh', ...args] = behaviour.loginShell ?? ['/bin/sh', '-c'];
@@ -97,6 +100,7 @@ export async function startServer(behaviour: Behaviour): Promise<TestServer> {
   const server = new ssh2.Server({ hostKeys: behaviour.hostKeys.map((key) => key.private) }, (connection) => {
     connections += 1;
     open.add(connection);
+    mostOpen = Math.max(mostOpen, open.size);
     // As sshd does; otherwise every exchange waits 40 ms for a delayed acknowledgement.
     (connection as Connection & { setNoDelay(on: boolean): void }).setNoDelay(true);
     connection.on('close', () => open.delete(connection));
@@ -151,6 +155,7 @@ export async function startServer(behaviour: Behaviour): Promise<TestServer> {
     forwards,
     authTries: () => authTries,
     connections: () => connections,
+    mostOpen: () => mostOpen,
     async close() {
       for (const child of children) child.kill('SIGKILL');
       for (const connection of open) connection.end();
