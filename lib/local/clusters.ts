@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { type ClusterEntry, readConfiguration } from '../cluster/configuration.ts';
 import { StartRefused, saysOf } from './refusal.ts';
 
-const DEMO = '{"clusters":[{"id":"demo","kind":"memory"}]}';
+/** The shortest bound: what a killed process left half sent is settled after a minute or so (protocols §3.5). */
+const DEMO = '{"clusters":[{"id":"demo","kind":"memory","landingBoundSeconds":30}]}';
 
 /** Throws StartRefused with the place of the fault and its fix. */
 export const readClusters = async (file: string | undefined): Promise<readonly ClusterEntry[]> => {
