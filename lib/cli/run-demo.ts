@@ -121,7 +121,7 @@ const demo = async (options: Options, around: Surroundings): Promise<number> => 
   const entry = await entryOf(options);
   const tag = tagOf(around);
   const cluster = await openCluster(entry, { tag, now: clock.now, random });
-  const store = await openStore(environment);
+  const store = await openStore(environment, [cluster]);
   const log = (level: string, message: string, fields: object): void => {
     if (options.verbose || level === 'error') warn(`${JSON.stringify({ level, message, ...fields })}\n`);
   };

@@ -65,6 +65,8 @@ export const openJournaled = async (options: JournalOptions): Promise<JournaledC
     await callOf(await plain.connect(line.login), line.verb)(...line.given);
   }
   fixedAt = undefined;
+  // What came due while no process ran.
+  world.catchUp();
   world.reuseIds(Math.max(head.nextId, world.state.nextId));
   const kept = lines.filter((line) => !isOver(world, tag, jobOf(line)));
   await writeWhole(path, { ...head, nextId: world.state.nextId }, kept);

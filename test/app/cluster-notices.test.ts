@@ -1,79 +1,91 @@
-/** What a cluster's record tells the bus: at least once, in order, whoever dies or fails on the way (P2.7). */
-import { describe, expect, it } from 'vitest';
-import { preflightHandler } from '../../functions/preflight.ts';
+/** What a cluster's record tells, at least once, whoever dies between its commit and the bus (protocols §2.7). */
+import { expect, test } from 'vitest';
 import { commitCluster } from '../../lib/app/cluster/commit.ts';
-import { noteUnreachable, tendCluster } from '../../lib/app/cluster/note.ts';
-import type { Notice } from '../../lib/app/notices.ts';
-import { BusFailure, type Ports } from '../../lib/app/ports.ts';
-import { reconcile } from '../../lib/app/reconcile.ts';
-import { CLUSTER, cluster, HOUR, LOGIN } from './cluster-world.ts';
+import { clusterView } from '../../lib/app/cluster/load.ts';
+import { notifyCluster } from '../../lib/app/cluster/notify.ts';
+import { type Notice, noticeSchema } from '../../lib/app/notices.ts';
+import { type Bus, BusFailure, type Ports } from '../../lib/app/ports.ts';
+import type { ClusterEvent } from '../../lib/job/cluster-event.ts';
+import { createMemoryStore } from '../../lib/record/memory-store.ts';
+import type { RecordStore } from '../../lib/record/port.ts';
 
-const bus = () => {
-  const kept: Notice[] = [];
-  const state = { down: false, puts: 0 };
-  return {
-    kept,
-    state,
-    put: async (notices: readonly Notice[]) => {
-      state.puts += 1;
-      if (state.down) throw new BusFailure('away');
-      kept.push(...notices);
-    },
-  };
+const CLUSTER = 'lumi';
+const raised = (id: string): ClusterEvent => ({
+  ...{ type: 'escalation_raised', id, kind: 'cluster_unreachable', episode: 1, options: ['wait', 'block_submissions'] },
+  ...{ onExpiry: 'wait', expiresAt: Date.UTC(2030, 0, 4), says: 'cluster lumi has not answered for 6 h: no route' },
+});
+/** An outage, its question, its answer, and another outage; one commit each. */
+const LIFE: readonly (readonly ClusterEvent[])[] = [
+  [{ type: 'cluster_unreachable', login: 'ml', says: 'no route' }],
+  [raised('q1')],
+  [{ type: 'escalation_answered', id: 'q1', answer: 'wait', by: 'ada' }],
+  [{ type: 'cluster_reachable', login: 'ml' }],
+  [{ type: 'cluster_blocked', login: 'ml', why: 'auth_refused', says: 'the key is refused', configuration: '', secret: '' }, raised('q2')],
+  [
+    { type: 'cluster_reachable', login: 'ml' },
+    { type: 'escalation_withdrawn', id: 'q2', moot: 'the cluster answers again' },
+  ],
+];
+const TOLD = [
+  'lumi:1:0 dispatch.cluster.unreachable',
+  'lumi:2:0 dispatch.escalation.raised',
+  'lumi:3:0 dispatch.escalation.closed',
+  'lumi:5:0 dispatch.cluster.unreachable',
+  'lumi:5:1 dispatch.escalation.raised',
+  'lumi:6:1 dispatch.escalation.closed',
+];
+
+/** A process: what it knows beside the store goes with it. */
+const processOn = (inner: RecordStore, bus: Bus): Ports => ({
+  ...({} as Ports),
+  store: { ...inner },
+  bus,
+  ...{ now: () => Date.UTC(2030, 0, 1), random: () => 0.5, sleep: async () => undefined, log: () => undefined },
+});
+const lives = async (ports: Ports, from = 0): Promise<void> => {
+  for (const events of LIFE.slice(from)) await commitCluster(ports, CLUSTER, 'poller:lumi', () => events);
 };
-const ids = (kept: readonly Notice[]): readonly string[] => kept.map(({ type, id }) => `${id} ${type.replace('dispatch.', '')}`);
-const outage = (ports: Ports) => noteUnreachable(ports, ports.clusters.get(CLUSTER)!, LOGIN, 'refused', 'poller:lab');
+const short = (notices: readonly Notice[]): string[] => notices.map(({ id, type }) => `${id} ${type}`);
 
-describe('notices of a cluster', () => {
-  it('an outage, its question and the end of both', async () => {
-    const lab = await cluster();
-    const told = bus();
-    const ports = { ...lab.ports, bus: told };
-    // Nobody else polls.
-    lab.system.stop();
-    await outage(ports);
-    await lab.advance(6 * HOUR);
-    await tendCluster(ports, CLUSTER, 'system');
-    expect(await preflightHandler(async () => ports)({ cluster: CLUSTER })).toEqual([{ login: LOGIN, kind: 'probed' }]);
-    expect(ids(told.kept)).toEqual(['lab:1:0 cluster.unreachable', 'lab:2:0 escalation.raised', 'lab:3:2 escalation.closed']);
-    const puts = told.state.puts;
-    await tendCluster(ports, CLUSTER, 'system');
-    expect(told.state.puts).toBe(puts);
-  });
+test('each is sent once, in order, with its link and without a token', async () => {
+  const notices: Notice[] = [];
+  await lives(processOn(createMemoryStore(), { put: async (told) => void notices.push(...told) }));
+  expect(short(notices)).toEqual(TOLD);
+  for (const notice of notices) expect(noticeSchema.parse(notice)).toEqual(notice);
+  expect(notices[1]).toMatchObject({ cluster: CLUSTER, link: '/clusters/lumi/escalations/q1/answer', escalation: { blocks: false } });
+  expect(notices[2]).toMatchObject({ how: 'answered', answer: 'wait', by: 'ada' });
+});
 
-  it('P2.7: a bus that is away loses none: the next reconcile sends them', async () => {
-    const lab = await cluster();
-    const told = bus();
-    const ports = { ...lab.ports, bus: told };
-    told.state.down = true;
-    await outage(ports);
-    expect(told.kept).toEqual([]);
-    told.state.down = false;
-    await reconcile(ports);
-    expect(ids(told.kept)).toEqual(['lab:1:0 cluster.unreachable']);
-  });
+test.each(LIFE.map((_, i) => i))(
+  'given a process that dies after commit %i, then the next one that comes by tells what it did not',
+  async (i) => {
+    const store = createMemoryStore();
+    const notices: Notice[] = [];
+    const bus: Bus = { put: async (told) => void notices.push(...told) };
+    const first = processOn(store, bus);
+    for (const events of LIFE.slice(0, i)) await commitCluster(first, CLUSTER, 'poller:lumi', () => events);
+    // The commit is there, nobody was told: what a kill between the two leaves.
+    await commitCluster(processOn(store, { put: () => Promise.reject(new BusFailure('dying')) }), CLUSTER, 'poller:lumi', () => LIFE[i]!);
+    expect(short(notices)).toEqual(TOLD.filter((text) => Number(text.split(':')[1]) <= i));
+    const next = processOn(store, bus);
+    await notifyCluster(next, CLUSTER, (await clusterView(next.store, CLUSTER)).version);
+    expect(short(notices)).toEqual(TOLD.filter((text) => Number(text.split(':')[1]) <= i + 1));
+    await lives(next, i + 1);
+    expect(short(notices)).toEqual(TOLD);
+  },
+);
 
-  it('P2.7: a writer that died between commit and bus loses none', async () => {
-    const lab = await cluster();
-    const told = bus();
-    // Without a bus nobody is told, as by a process that ends right after its commit.
-    await outage(lab.ports);
-    await commitCluster(lab.ports, CLUSTER, 'system', () => [{ type: 'cluster_reachable', login: LOGIN }]);
-    await tendCluster({ ...lab.ports, bus: told }, CLUSTER, 'system');
-    expect(ids(told.kept)).toEqual(['lab:1:0 cluster.unreachable']);
+test('given nothing new, then a poll that comes by reads and writes nothing for it', async () => {
+  const store = createMemoryStore();
+  const ports = processOn(store, { put: async () => undefined });
+  await lives(ports);
+  let asked = 0;
+  Object.assign(ports.store, {
+    readClusterNotified: async () => {
+      asked += 1;
+      return 0;
+    },
   });
-
-  it('a mistake of the bus’s own is not taken for its absence', async () => {
-    const lab = await cluster();
-    const ports = { ...lab.ports, bus: { put: () => Promise.reject(new TypeError('ours')) } };
-    await expect(outage(ports)).rejects.toThrow('ours');
-  });
-
-  it.each([
-    ['no such cluster', { cluster: 'nowhere' }, []],
-    ['no such login', { cluster: CLUSTER, login: 'bob' }, [{ login: 'bob', kind: 'unknown', says: 'cluster lab has no login bob' }]],
-  ])('a preflight by hand of %s says so', async (_, input, expected) => {
-    const lab = await cluster();
-    expect(await preflightHandler(async () => lab.ports)(input)).toEqual(expected);
-  });
+  await notifyCluster(ports, CLUSTER, LIFE.length);
+  expect(asked).toBe(0);
 });
