@@ -116,7 +116,9 @@ const laterTry = async (ports: Ports, performed: Extract<Performed, { kind: 'not
   const ceiling = Math.min(first * 2 ** (tries - 1), most);
   // Equal jitter: never sooner than half, so that a settle time is not hammered.
   const seconds = ceiling / 2 + (seeded(`${view.job}:${view.version}:${tries}`) * ceiling) / 2;
-  return pausing(view, now, now + Math.ceil(seconds * 1000));
+  const later = now + Math.ceil(seconds * 1000);
+  const { decidesAt } = performed;
+  return pausing(view, now, decidesAt !== undefined && decidesAt > now ? Math.min(later, decidesAt) : later);
 };
 
 /**

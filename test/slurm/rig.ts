@@ -55,7 +55,7 @@ export const configurationFor = (name: string, root: string): string => {
       },
     ],
   };
-  const path = `${DIR}/${name}.json`;
+  const path = `${DIR}/run/${name}.json`;
   writeFileSync(path, JSON.stringify(configuration, null, 2));
   return path;
 };
@@ -100,7 +100,7 @@ const SHIM = '/usr/local/bin/sbatch';
  * then: this only decides when. A dry run passes.
  */
 export const holdSbatch = (): { reached: () => boolean; letGo: () => void; remove: () => void } => {
-  const [hold, reached] = [`${DIR}/hold-sbatch`, `${DIR}/home/alice/sbatch-reached`];
+  const [hold, reached] = [`${DIR}/run/hold-sbatch`, `${DIR}/home/alice/sbatch-reached`];
   rmSync(reached, { force: true });
   writeFileSync(hold, '');
   writeFileSync(

@@ -42,7 +42,15 @@ const createAgain = async (ports: Ports, view: View, attempt: AttemptView): Prom
 
 /** When absence may count at all: both clocks past the settle time. */
 const isPast = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreachable' }>, now: number): boolean =>
-  found.clusterNow > attempt.clusterSettleAt && now > attempt.plannedAt + (attempt.clusterSettleAt - attempt.clusterNow);
+  found.clusterNow > attempt.clusterSettleAt && now > settledAt(attempt);
+
+/** The settle time by our own clock, counted from that commit. */
+const settledAt = (attempt: AttemptView): number => attempt.plannedAt + (attempt.clusterSettleAt - attempt.clusterNow);
+
+const onceMore = (view: View, firstAt: number): Performed => ({
+  ...nothing(view, 'absent after its bound; one more look decides', 'settle'),
+  decidesAt: firstAt + TIMING.settleAgainSeconds * 1000,
+});
 
 const believeAbsent = async (
   ports: Ports,
@@ -52,14 +60,16 @@ const believeAbsent = async (
   askedAt: number,
 ): Promise<Performed> => {
   const now = ports.now();
-  if (!isPast(attempt, found, askedAt)) return nothing(view, 'not found yet, and it may still land', 'settle');
+  if (!isPast(attempt, found, askedAt)) {
+    return { ...nothing(view, 'not found yet, and it may still land', 'settle'), decidesAt: settledAt(attempt) + 1 };
+  }
   const watch = await readWatch(ports.store, view.job);
   const firstAt = watch.settle?.commit === attempt.plannedCommit ? watch.settle.absentAt : undefined;
   if (firstAt === undefined) {
     await writeWatch(ports.store, view.job, { ...watch, settle: { commit: attempt.plannedCommit, absentAt: now } });
-    return nothing(view, 'absent after its bound; one more look decides', 'settle');
+    return onceMore(view, now);
   }
-  if (askedAt - firstAt < TIMING.settleAgainSeconds * 1000) return nothing(view, 'absent after its bound; one more look decides', 'settle');
+  if (askedAt - firstAt < TIMING.settleAgainSeconds * 1000) return onceMore(view, firstAt);
   const proof = `looked up completely at ${firstAt} and ${askedAt}, both after the settle time (cluster ${attempt.clusterSettleAt})`;
   const committed = await commitFact(ports, view, (newest) => {
     const latest = attemptOf(newest, attempt.n);

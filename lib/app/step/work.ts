@@ -16,7 +16,15 @@ export { isUnreachable, withSession } from '../cluster/session.ts';
 export type Performed =
   | { readonly kind: 'committed'; readonly view: View }
   /** Nothing was learnt: try again, at the pace of that kind of step. */
-  | { readonly kind: 'nothing'; readonly view: View; readonly pace: Pace; readonly says: string; readonly notBefore?: number };
+  | {
+      readonly kind: 'nothing';
+      readonly view: View;
+      readonly pace: Pace;
+      readonly says: string;
+      readonly notBefore?: number;
+      readonly decidesAt?: number;
+    };
+/** `decidesAt`: the moment from which the next try can decide, so that no back-off sleeps past it. */
 /** `slot`: it was not even tried, since no connection was to be had; that says nothing of the cluster and counts as no try. */
 export type Pace = 'retry' | 'settle' | 'cancel' | 'slot';
 
