@@ -162,7 +162,8 @@ const run = async (system: System, entry: ClusterEntry, options: Options, around
   if (born.kind === 'key_reused') throw new Mistake(`--key ${key}: was used for another job (${born.job}) within a day`);
   const { view, commits } = await follow(system, born.view.job, options.json, around);
   if (options.json) out(`${JSON.stringify({ plan, events: commits, job: statusOf(view) }, null, 2)}\n`);
-  else for (const line of ['', restartSentence(view), why(view)].filter((text, i) => i === 0 || text !== '')) out(`${line}\n`);
+  // Last, the one sentence that the user of a restarted job needs: why, by which rule, from where.
+  else for (const line of ['', why(view), restartSentence(view)].filter((text, i) => i === 0 || text !== '')) out(`${line}\n`);
   return view.ended?.outcome.state === 'succeeded' ? 0 : 1;
 };
 

@@ -60,6 +60,10 @@ const clusterSchema = z.discriminatedUnion('kind', [
     root: absolute,
     pollEverySeconds: z.int().min(10, 'must be at least 10 on a real cluster').max(3600).default(TIMING.pollSeconds),
     transport: transportSchema,
+    apiUrl: z
+      .string()
+      .regex(/^https?:\/\/[^\s"'\\]{1,500}$/, 'must be an http or https address')
+      .optional(),
     logins: z.array(loginSchema).min(1).max(64).optional(),
     gpus: z.record(z.string(), z.union([z.strictObject({ gres: z.string() }), z.strictObject({ constraint: z.string() })])).default({}),
   }),
@@ -81,7 +85,20 @@ export type ReadConfiguration =
 
 /** Known keys anywhere in the file, for the nearest one to a typo. */
 const KEYS = [
-  ...['clusters', 'id', 'kind', 'root', 'readOnly', 'pollEverySeconds', 'landingBoundSeconds', 'transport', 'logins', 'gpus', 'shape'],
+  ...[
+    'clusters',
+    'id',
+    'kind',
+    'root',
+    'readOnly',
+    'pollEverySeconds',
+    'landingBoundSeconds',
+    'transport',
+    'apiUrl',
+    'logins',
+    'gpus',
+    'shape',
+  ],
   ...['type', 'host', 'port', 'hostKeys', 'jump', 'user', 'privateKeyFile', 'allow', 'gres', 'constraint'],
 ];
 

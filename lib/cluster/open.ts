@@ -16,6 +16,8 @@ export interface Opening {
   readonly random: () => number;
   /** Reads a private key by the name that the configuration gives it; locally a file. */
   readonly secret?: (name: string) => Promise<string>;
+  /** The token by which a run of an attempt may report publications; without it none is issued. */
+  readonly tokenOf?: (job: string, n: number) => Promise<string>;
 }
 
 /** One whole session over SSH, the longest verb included: below a function's own limit. */
@@ -63,6 +65,9 @@ const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening
     now: opening.now,
     random: opening.random,
     helpers: [publisherFile()],
+    // Only to where the configuration says that runs reach us: a token must not be offered to whoever listens on a node.
+    ...(entry.apiUrl === undefined ? {} : { apiUrl: entry.apiUrl }),
+    ...(opening.tokenOf && entry.apiUrl !== undefined ? { tokenOf: opening.tokenOf } : {}),
     transports: (name) => {
       if (transport.type === 'shell') return shell!({ env: shellEnvironment() }, sources);
       const login = logins.find((one) => one.id === name);

@@ -3,6 +3,7 @@
  * Guards: handlers, store and supervisors are those of a deployment; only what stands behind them is local (services.ts).
  */
 import type { ClusterConfiguration } from '../app/ports.ts';
+import { issueToken } from '../checkpoint/token.ts';
 import type { ClusterEntry } from '../cluster/configuration.ts';
 import { openCluster } from '../cluster/open.ts';
 import { localApi } from './api.ts';
@@ -69,7 +70,8 @@ const clusterOf = async (
   { clock, random }: Surroundings,
   closing: (() => void)[],
 ): Promise<ClusterConfiguration> => {
-  const opened = await openCluster(entry, { tag: folder.tag, now: clock.now, random });
+  const tokenOf = async (job: string, n: number): Promise<string> => issueToken(folder.tokenKeys, job, n);
+  const opened = await openCluster(entry, { tag: folder.tag, now: clock.now, random, tokenOf });
   if (entry.kind !== 'memory') return opened;
   const journaled = await openJournaled({
     path: folder.memory(entry.id),

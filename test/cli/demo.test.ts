@@ -72,7 +72,7 @@ describe('the story', () => {
     expect(out).toMatch(/rule 0 \(1 of 3 uses\) applies: relaunch from checkpoint, not before 00:00:\d\d\n/);
     expect(out).toMatch(/attempt 2 planned as d\S+-2, from step 200, published by attempt 1\n/);
     expect(out).toMatch(
-      /job succeeded\n\nAttempt 2 follows 1, which was preempted: rule 0 .* from step 200, published by attempt 1\.\nSucceeded: /,
+      /job succeeded\n\nSucceeded: .*\nAttempt 2 follows 1, which was preempted: rule 0 .* from step 200, published by attempt 1\.\n$/,
     );
     expect(out).not.toMatch(/undefined|NaN|\+ *-/);
     expect(seconds).toBeLessThan(20);

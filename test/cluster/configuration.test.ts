@@ -56,6 +56,11 @@ const BAD: readonly (readonly [string, unknown[], string])[] = [
   ['an id with capitals', [{ ...memory, id: 'HPC' }], 'clusters[0].id: must be 1 to 31 of a-z, 0-9 and -, not beginning with -'],
   ['a poll that is too fast', [{ ...slurm, pollEverySeconds: 5 }], 'clusters[0].pollEverySeconds: must be at least 10 on a real cluster'],
   [
+    'an address for runs that is none',
+    [{ ...slurm, apiUrl: 'login.example.org:8080' }],
+    'clusters[0].apiUrl: must be an http or https address',
+  ],
+  [
     'no pinned host key',
     [{ ...slurm, transport: { ...ssh, hostKeys: [] } }],
     'clusters[0].transport.hostKeys: must pin at least one host key',

@@ -44,8 +44,8 @@ export interface SlurmOptions {
   readonly apiUrl?: string;
   /** The value of a secret by its reference. Without it a spec with secrets is not sent. */
   readonly secret?: (ref: string) => Promise<string>;
-  /** What `DISPATCH_TOKEN_FILE` holds for a job; without it the file is empty. */
-  readonly tokenOf?: (job: string) => Promise<string>;
+  /** What `DISPATCH_TOKEN_FILE` holds for an attempt; without it the file is empty. */
+  readonly tokenOf?: (job: string, n: number) => Promise<string>;
   /** Files put on the PATH of every run. */
   readonly helpers?: readonly { readonly name: string; readonly text: string }[];
   /** Shorter waits of the wrapper, for tests. */
@@ -143,7 +143,7 @@ const submit = async (
     secrets += `export ${name}=${quote(value)}\n`;
   }
   const times = gateTimes(gate, resources.timeLimitSeconds);
-  const token = options.tokenOf && (await held(() => options.tokenOf!(job)));
+  const token = options.tokenOf && (await held(() => options.tokenOf!(job, n)));
   if (options.tokenOf && token === undefined) return notSent('the attempt’s token could not be made');
   const launch = launchOf({
     at: { root: options.root, tag: options.tag },
