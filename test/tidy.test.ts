@@ -1,12 +1,12 @@
 /**
  * The rules of docs and style that a machine can check. Each test says why its rule exists; a new exception is written down here.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const SOURCE = ['lib', 'functions', 'infra', 'test'];
+const SOURCE = ['lib', 'functions', 'infra', 'test'].filter((folder) => existsSync(join(ROOT, folder)));
 
 const walk = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
