@@ -70,9 +70,15 @@ export function openSession({ last, clients, where, secondsLeft }: Connection, s
       });
       await Promise.race([hungUp, late]);
       clearTimeout(cut);
-      for (const client of clients.toReversed()) client.destroy();
+      for (const client of clients.toReversed()) cutOff(client);
     },
   };
+}
+
+/** ssh2's own `destroy` leaves a socket alone that was ended already: one whose far side is slow to hang up would stay open. */
+function cutOff(client: Client): void {
+  client.destroy();
+  (client as Client & { readonly _sock?: { destroy(): void } })._sock?.destroy();
 }
 
 /** Listeners are set in the very callback: what the server sends behind its consent may already be in the buffer. */
