@@ -34,8 +34,9 @@ const endedBefore = (attempt: AttemptView, outcome: Outcome, intendedAt: number)
 
 export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
   const cancel = attempt.cancel;
-  // Its release was intended and never done: no room is not what it lacked.
-  const neverLetGo = attempt.releasedAt === undefined && !attempt.leftGate;
+  // Its release was intended and never done: no room is not what it lacked. Seen in the queue it may be all the same: a begin time
+  // that passes opens the gate for the moment before the deadline is looked at.
+  const neverLetGo = attempt.releasedAt === undefined && !attempt.findings.some((finding) => finding.kind === 'released');
   if (!cancel && neverLetGo && outcome.cause === 'no_capacity' && outcome.ran === 'no') return { ...outcome, cause: 'gate_expired' };
   // Where the scheduler itself ends what waits too long, its one word for it does not say what it waited for.
   if (!cancel && outcome.cause === 'no_capacity' && outcome.ran === 'no' && attempt.pending?.group === 'budget')

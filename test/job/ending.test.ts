@@ -193,6 +193,11 @@ describe('contract §3: an end after our own cancel takes its cause from why', (
   test.each([
     ['it was never released', given().planned().bound().attempt, 'gate_expired'],
     [
+      'it was never released, and seen in the queue when its begin time passed',
+      given().planned().bound().seen('queued').attempt,
+      'gate_expired',
+    ],
+    [
       'it was released and found no room',
       given().planned().bound().released().seen('queued', { pending: 'waiting' }).attempt,
       'no_capacity',
