@@ -8,6 +8,7 @@
 import type { Probe } from '../job/capability.ts';
 import type { Cause, Outcome } from '../job/cause.ts';
 import type { Finding, Gate, LiveState, PendingGroup, Point, Receipt, Resources, Run } from '../job/event.ts';
+import type { Rendered } from '../job/plan-input.ts';
 import type { Spec } from '../job/spec.ts';
 
 export interface Adapter {
@@ -24,15 +25,8 @@ export interface RenderOptions {
   readonly patienceSeconds: number;
 }
 
-export interface Rendering {
-  /** What is sent: the submitter's arguments and the wrapper, or the manifest; `{identity} {deadline} {begin} {bound} {epoch}` … */
-  readonly text: string;
-  readonly gate: { readonly mechanism: Gate['mechanism']; readonly selfDestructs: boolean; readonly says: string };
-  /** Who stops the other tasks when one fails, who enforces the time limit: sentences for the plan. */
-  readonly enforces: { readonly timeLimit: string; readonly oneTaskFails: string };
-  readonly warnings: readonly { readonly path: string; readonly says: string }[];
-  readonly refusals: readonly { readonly path: string; readonly says: string }[];
-}
+/** What a plan shows of a submission: the core's own shape, since a plan is made there. */
+export type Rendering = Rendered;
 
 /** One attempt as it is sent. Everything in it was committed by `attempt_planned` first. */
 export interface Submission {

@@ -28,10 +28,12 @@ const remark =
 export const warning = remark('warning');
 export const refusal = remark('refusal');
 
-/** What an adapter's `render` answers; stated here because the pure centre does not know the adapter port. */
+/** What an adapter's `render` answers; stated here because the pure centre does not know the adapter port, which takes it from here. */
 export interface Rendered {
+  /** What is sent: the submitter's arguments and the wrapper, or the manifest; `{identity} {deadline} {begin} {bound} {epoch}` … */
   readonly text: string;
   readonly gate: { readonly mechanism: Gate['mechanism']; readonly selfDestructs: boolean; readonly says: string };
+  /** Who stops the other tasks when one fails, who enforces the time limit: sentences for the plan. */
   readonly enforces: { readonly timeLimit: string; readonly oneTaskFails: string };
   readonly warnings: readonly { readonly path: string; readonly says: string }[];
   readonly refusals: readonly { readonly path: string; readonly says: string }[];

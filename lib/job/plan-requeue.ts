@@ -8,7 +8,7 @@ import { evidenceOf, named, type PlanInput, type Remark, refusal, requeueOf, sup
 import { coveredWhole, type Reach } from './plan-match.ts';
 import type { Rule } from './policy.ts';
 
-/** The exit code by which a wrapper says that it refused to start (protocols §4.2). */
+/** The exit code by which a wrapper says that it refused to start (protocols §4.2); it counts only beside a file in `refused/`. */
 export const GUARD_EXIT_CODE = 79;
 /** What a scheduler answers with a requeue when it may. */
 const REQUEUED_AFTER: readonly Cause[] = ['preempted', 'node_lost', 'boot_failed', 'launch_failed'];

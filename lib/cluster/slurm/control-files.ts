@@ -4,49 +4,20 @@
  *
  * Invariant: a file that does not have exactly the written form says nothing; it is never read as something near it.
  */
+import { isRelative } from '../../checkpoint/layout.ts';
+import { decodePath as decode, encodePath } from '../../checkpoint/marker.ts';
+import { formatPoint, parsePoint } from '../../checkpoint/point-text.ts';
 import type { Point } from '../../job/event.ts';
 import { epochOf } from '../../job/identity.ts';
 import type { Publication } from '../port.ts';
 import { cut } from './cut.ts';
 
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
-
-/** RFC 4648 base32 of the UTF-8, lower case, no padding: what a path becomes within the name of a marker. */
-export const encodePath = (path: string): string => {
-  let text = '';
-  let bits = 0;
-  let value = 0;
-  for (const byte of Buffer.from(path, 'utf8')) {
-    value = (value << 8) | byte;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += ALPHABET[(value >> bits) & 31];
-    }
-    value &= (1 << bits) - 1;
-  }
-  return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text;
-};
+export { encodePath, formatPoint, parsePoint };
 
 /** Undefined for anything but the encoding of a relative path that stays below its root and holds no control character. */
 export const decodePath = (text: string): string | undefined => {
-  const bytes: number[] = [];
-  let bits = 0;
-  let value = 0;
-  for (const char of text) {
-    const digit = ALPHABET.indexOf(char);
-    if (digit < 0) return undefined;
-    value = (value << 5) | digit;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((value >> bits) & 255);
-      value &= (1 << bits) - 1;
-    }
-  }
-  const path = Buffer.from(bytes).toString('utf8');
-  const isSafe = !/[\0-\x1f\x7f]/.test(path) && !path.split('/').some((part) => part === '' || part === '..' || part === '.');
-  return isSafe && encodePath(path) === text ? path : undefined;
+  const path = decode(text);
+  return path !== undefined && isRelative(path) ? path : undefined;
 };
 
 const twenty = (value: number): string => String(value).padStart(20, '0');
@@ -65,16 +36,6 @@ export const parseMarker = (name: string): Publication | undefined => {
 
 /** The start of every marker of attempt n: all digits of the epoch but the six of the run. */
 export const markerPrefix = (n: number): string => twenty(epochOf(n, 0)).slice(0, 14);
-
-/** `<epoch> <step> <path in base32, or - for nothing>`: a point as the wrapper reads and writes it. */
-export const formatPoint = (point: Point): string => `${point.epoch} ${point.step} ${point.path === '' ? '-' : encodePath(point.path)}`;
-
-export const parsePoint = (text: string): Point | undefined => {
-  const parts = /^(\d{1,15}) (-1|\d{1,15}) (-|[a-z2-7]+)\n?$/.exec(text);
-  if (!parts) return undefined;
-  const path = parts[3] === '-' ? '' : decodePath(parts[3]!);
-  return path === undefined ? undefined : { epoch: Number(parts[1]), step: Number(parts[2]), path };
-};
 
 /** Lines of `<n>-<run> <point>`: what the claims of a job fixed. */
 export const parseBases = (text: string): readonly { readonly n: number; readonly run: number; readonly base: Point }[] =>

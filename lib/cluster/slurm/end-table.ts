@@ -4,10 +4,11 @@
  *
  * Invariant: total over the terminal words; a cause is `certain` only where no other reading of the same evidence is known.
  */
+
 import type { Cause, Outcome } from '../../job/cause.ts';
+import { GUARD_EXIT_CODE } from '../../job/plan-requeue.ts';
 import type { End } from './classify.ts';
 import type { WaitStatus } from './squeue.ts';
-import { GUARD_EXIT } from './wrapper.ts';
 
 export interface Finding {
   readonly cause: Cause;
@@ -169,7 +170,7 @@ const byCode = (exitCode: number, exitSignal: number | undefined, end: End): Fin
     return { cause: 'signalled', detail: { signal, ...(code > 0 ? { code } : {}), ...(signal === 9 ? { maybe_oom: true } : {}) } };
   if (code === 0) return { cause: 'completed' };
   // 79 alone is the program's own: the guard's refusal is a file as well (protocols §4.2).
-  return { cause: 'exited', detail: { code, ...(code === GUARD_EXIT && !end.files ? { maybe_guard: true } : {}) } };
+  return { cause: 'exited', detail: { code, ...(code === GUARD_EXIT_CODE && !end.files ? { maybe_guard: true } : {}) } };
 };
 
 /** Slurm's own error numbers, stored where a wait status belongs: 253 (memory), 4021 (output), 4016 (user). */

@@ -11,9 +11,6 @@ import { formatPoint } from './control-files.ts';
 import { quote } from './transport/quote.ts';
 import { WRAPPER_BODY } from './wrapper-body.ts';
 
-/** The wrapper's exit code when it refuses; it counts as a refusal only beside a file in `refused/`. */
-export const GUARD_EXIT = 79;
-
 /** How the wrapper words its refusal of a run that is claimed already. */
 export const claimedBy = (run: number | string, owner: string): string => `run ${run} is claimed by ${owner}`;
 

@@ -4,7 +4,8 @@ import { chmodSync, existsSync, readFileSync, readlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
-import { GUARD_EXIT, interpreterOf, unsettable, wrapperText } from '../../../lib/cluster/slurm/wrapper.ts';
+import { interpreterOf, unsettable, wrapperText } from '../../../lib/cluster/slurm/wrapper.ts';
+import { GUARD_EXIT_CODE as GUARD_EXIT } from '../../../lib/job/plan-requeue.ts';
 import { appears, type Place, place, run, SHELLS, start } from './wrapper-rig.ts';
 
 const places: Place[] = [];

@@ -3,7 +3,8 @@ import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { markerName, parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
-import { GUARD_EXIT, unsettable, wrapperText } from '../../../lib/cluster/slurm/wrapper.ts';
+import { unsettable, wrapperText } from '../../../lib/cluster/slurm/wrapper.ts';
+import { GUARD_EXIT_CODE as GUARD_EXIT } from '../../../lib/job/plan-requeue.ts';
 import { appears, isAlive, type Place, place, run, SHELLS, start } from './wrapper-rig.ts';
 
 const places: Place[] = [];
