@@ -7,7 +7,7 @@
 
 import { TIMING } from '../job/timing.ts';
 import { blockingQuestion, fold } from '../job/view.ts';
-import type { Head, Wake } from '../record/port.ts';
+import { BATCH_LIMIT, type Head, type Wake } from '../record/port.ts';
 import { apart } from './apart.ts';
 import { tendCluster } from './cluster/note.ts';
 import { loadView } from './load.ts';
@@ -25,22 +25,41 @@ export interface Reconciled {
 
 export const reconcile = async (ports: Ports, options: { readonly everyJob?: boolean } = {}): Promise<Reconciled> => {
   const counts = { jobs: 0, repaired: 0, restarted: 0, births: 0 };
-  const owed = await sendOwed(ports, options.everyJob ? 0 : TIMING.owedSeconds * 1000);
+  const always = options.everyJob ?? false;
+  const patienceMs = always ? 0 : TIMING.owedSeconds * 1000;
+  const owed = await sendOwed(ports, patienceMs);
   let cursor: string | undefined;
   do {
     const page = await ports.store.listUnended(cursor);
-    for (const { job } of page.items) {
-      counts.jobs++;
-      const did = await apart(ports, job, () => reconcileJob(ports, job, options.everyJob ?? false));
-      if (did) counts[did]++;
+    for (let from = 0; from < page.items.length; from += BATCH_LIMIT) {
+      const batch = page.items.slice(from, from + BATCH_LIMIT);
+      counts.jobs += batch.length;
+      for (const job of await unquiet(ports, batch, always)) {
+        const did = await apart(ports, job, () => reconcileJob(ports, job, always));
+        if (did) counts[did]++;
+      }
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
   // A cluster has no supervisor of its own (contract §8).
   for (const cluster of ports.clusters.keys()) await tendCluster(ports, cluster, 'system');
   // After the heads were repaired: what a dead writer left is then on the list.
-  await notifyUnsent(ports, options.everyJob ? 0 : TIMING.owedSeconds * 1000);
+  await notifyUnsent(ports, patienceMs);
   return { ...counts, owed };
+};
+
+/** The jobs of a batch that may need something: two reads for all of them, so that quiet jobs cost none of their own (P2.4). */
+const unquiet = async (ports: Ports, batch: readonly string[], always: boolean): Promise<readonly string[]> => {
+  const heads = await ports.store.readHeads(batch);
+  if (heads.length === 0) return [];
+  const goingOn = await ports.store.goingOn(heads);
+  const now = ports.now();
+  return heads
+    .filter(
+      (head) =>
+        head.version === 0 || goingOn.has(head.job) || head.summary.state === 'awaiting' || isSilent(head, [head.wake], now, always),
+    )
+    .map((head) => head.job);
 };
 
 const reconcileJob = async (ports: Ports, job: string, always: boolean): Promise<'repaired' | 'restarted' | 'births' | undefined> => {

@@ -3,7 +3,7 @@
  * Both stores check with these before they touch anything, so a mistake of ours is the same loud assertion on each.
  */
 import { assert } from '../job/assertion.ts';
-import type { Head, RecordStore, Summary, Wake } from './port.ts';
+import { BATCH_LIMIT, type Head, type RecordStore, type Summary, type Wake } from './port.ts';
 
 /** Of the 256 bytes that a quiet poll reads per job, what the watchline may take (P1.6). */
 export const WATCHLINE_BYTES = 200;
@@ -40,6 +40,9 @@ export const checkWake = (job: string, slot: string, wake: NewWake): void => {
 
 export const checkLimit = (limit: number): void =>
   assert(Number.isInteger(limit) && limit >= 1 && limit <= LIST_LIMIT, `a list is asked for 1 to ${LIST_LIMIT} rows`);
+
+export const checkBatch = (size: number): void =>
+  assert(size >= 1 && size <= BATCH_LIMIT, `a batch reads 1 to ${BATCH_LIMIT} items, not ${size}`);
 
 /** A head is put before the first event and removed only without one: a caller that knows an event and finds no head must stop. */
 export const noHead = (job: string): string => `job ${job}: there is no head`;

@@ -113,10 +113,10 @@ export const tableDefinition = (name: string) =>
     ],
     GlobalSecondaryIndexes: [
       index('active', 'pk', ['v', 'w']),
-      index('state', 'pk', ['v', 'name', 'project']),
-      index('unended', 'pk', ['v']),
       index('owed', 'owedKey', []),
-      // Keys alone: nothing of these changes when a commit moves the head, so they cost a write at birth, and the heads say the rest.
+      // Keys alone: none of these changes with each move of a head, so a commit writes no index but the first. The heads say the rest.
+      index('state', 'pk', []),
+      index('unended', 'pk', []),
       index('listed', 'pk', []),
       index('project', 'pk', []),
       index('cluster', 'pk', []),

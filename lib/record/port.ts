@@ -17,6 +17,8 @@ export interface RecordStore {
   read(job: string, afterVersion?: number): Promise<readonly Commit[]>;
   /** The single item at that version, consistently. */
   readAt(job: string, version: number): Promise<Commit | undefined>;
+  /** Of 1 to BATCH_LIMIT different jobs, those whose log goes on after the version named, read consistently (P2.4). */
+  goingOn(places: readonly { readonly job: string; readonly version: number }[]): Promise<ReadonlySet<string>>;
   /** One conditional Put. A failed condition whose item carries our commitId is `appended`: the Put that timed out had succeeded. */
   append(commit: Commit): Promise<'appended' | 'conflict'>;
   /** Stores text once under its SHA-256 (hex) and gives the digest. */
@@ -49,6 +51,8 @@ export interface RecordStore {
 
   // The head (P1.4, P2.3)
   readHead(job: string): Promise<Head | undefined>;
+  /** The heads of 1 to BATCH_LIMIT different jobs, read consistently, in no order; a job without one is left out. */
+  readHeads(jobs: readonly string[]): Promise<readonly Head[]>;
   /**
    * Moves the head forward to `version`, in one update conditional on a smaller version AND on the parked token being the one
    * that was read (`token`, or undefined for none parked). `take`: the same update moves that token from parked to owed and notes the time.
@@ -105,11 +109,7 @@ export interface RecordStore {
   // Lists: hints, read eventually
   listActive(cluster: string, login: string, cursor?: string): Promise<Page<ActiveRow>>;
   /** Jobs that have not ended, over all clusters, version-0 births included. */
-  listUnended(cursor?: string): Promise<Page<{ readonly job: string; readonly version: number }>>;
-  listByState(
-    state: string,
-    cursor?: string,
-  ): Promise<Page<{ readonly job: string; readonly name: string; readonly project: string; readonly version: number }>>;
+  listUnended(cursor?: string): Promise<Page<string>>;
   /**
    * Newest births first; at most `limit` rows (1 to JOBS_LIMIT). The index says which jobs, their heads say the rows, so a page may come
    * back short, or empty with a cursor, where a head no longer fits the filter. Births at version 0 are listed too.

@@ -105,6 +105,8 @@ export type JobFilter =
 
 /** Rows of one page of listJobs. */
 export const JOBS_LIMIT = 100;
+/** What one batch reads at most (DynamoDB: 100 keys). */
+export const BATCH_LIMIT = 100;
 
 /** A commit of a cluster's own log (contract §8): a job's in all but what it belongs to and what its events say. */
 export interface ClusterCommit<E = unknown> {

@@ -34,8 +34,8 @@ const safetyWakes = (history: readonly HistoryEvent[]): number => {
 };
 
 /** Of the cluster as a whole, whatever the number of jobs. */
-const SHARED = new Set<keyof RecordStore>(['listActive', 'listUnended', 'listByState', 'listOwed', 'readLease', 'renewLease']);
-const READS = new Set<keyof RecordStore>(['read', 'readAt', 'getBlob', 'readHead', 'readWake', 'readWatch']);
+const SHARED = new Set<keyof RecordStore>(['listActive', 'listUnended', 'listOwed', 'readLease', 'renewLease']);
+const READS = new Set<keyof RecordStore>(['read', 'readAt', 'goingOn', 'getBlob', 'readHead', 'readHeads', 'readWake', 'readWatch']);
 
 const calls = ({ calls: made }: Life, reads: boolean): number =>
   [...made].reduce((sum, [name, count]) => (SHARED.has(name) || READS.has(name) !== reads ? sum : sum + count), 0);

@@ -130,7 +130,7 @@ const STORES: readonly Mutant[] = [
   {
     name: 'dead-writer-unseen',
     without: 'P2.4: reconcile reads the item after the head (W6)',
-    store: (store) => ({ ...store, readAt: async (job, version) => (version === 1 ? store.readAt(job, 1) : undefined) }),
+    store: (store) => ({ ...store, goingOn: async () => new Set<string>() }),
   },
 ];
 

@@ -10,9 +10,9 @@ import type { Failing, Kernel, Process } from './kernel.ts';
 
 type Calls = { readonly [name in keyof RecordStore]: (...given: never[]) => Promise<unknown> };
 
-const READS = new Set(['read', 'readAt', 'getBlob', 'readHead', 'readWake', 'readWatch', 'readLease']);
+const READS = new Set(['read', 'readAt', 'goingOn', 'getBlob', 'readHead', 'readHeads', 'readWake', 'readWatch', 'readLease']);
 /** Read from indexes, which may answer with what they held a while ago. */
-const LISTS = new Set(['listActive', 'listUnended', 'listByState', 'listOwed']);
+const LISTS = new Set(['listActive', 'listUnended', 'listOwed']);
 
 const EFFECTS = new Set(['append', 'renewLease', 'park', 'moveHead', 'raiseGeneration']);
 

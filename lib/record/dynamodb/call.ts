@@ -29,8 +29,11 @@ export interface TableCalls {
   query(look: Look): Promise<{ readonly items: readonly Item[]; readonly next?: Item }>;
   /** Like query, but only how many items the page holds. */
   countPage(look: Look): Promise<{ readonly count: number; readonly next?: Item }>;
-  /** At most 100 different keys, eventually; in no order, and without those that are not there. Of each item, these attributes. */
-  getEach(keys: readonly ItemKey[], attributes: readonly string[]): Promise<readonly Item[]>;
+  /** At most BATCH_LIMIT different keys; in no order, and without those that are not there. Of each item, the attributes named, or all. */
+  getEach(
+    keys: readonly ItemKey[],
+    how: { readonly attributes?: readonly string[]; readonly consistent: boolean },
+  ): Promise<readonly Item[]>;
 }
 
 const failureOf = (error: unknown): Error => {
@@ -92,13 +95,15 @@ export const tableCalls = (client: DynamoDBClient, table: string, callMs: number
       const count = answer.Count ?? 0;
       return answer.LastEvaluatedKey ? { count, next: fromItem(answer.LastEvaluatedKey) } : { count };
     },
-    async getEach(keys, attributes) {
-      const names = { ExpressionAttributeNames: Object.fromEntries(attributes.map((name) => [`#${name}`, name])) };
-      const projection = { ...names, ProjectionExpression: Object.keys(names.ExpressionAttributeNames).join(', ') };
+    async getEach(keys, { attributes, consistent }) {
+      const names = Object.fromEntries((attributes ?? []).map((name) => [`#${name}`, name]));
+      const projection = attributes && { ExpressionAttributeNames: names, ProjectionExpression: Object.keys(names).join(', ') };
       const items: Item[] = [];
       let left = keys.map((key) => toItem({ ...key }));
       for (let i = 0; i < BATCH_TRIES && left.length > 0; i++) {
-        const command = new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left, ...projection } } });
+        const command = new BatchGetItemCommand({
+          RequestItems: { [TableName]: { Keys: left, ConsistentRead: consistent, ...projection } },
+        });
         const answer = await asked((abortSignal) => client.send(command, { abortSignal }));
         if (answer === CONDITION_FAILED) break;
         items.push(...(answer.Responses?.[TableName] ?? []).map(fromItem));

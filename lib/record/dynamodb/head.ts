@@ -1,13 +1,16 @@
 /** The head and its supervisor in DynamoDB (P1.4, P2.3, P2.8): each change is one conditional update, explained by at most one read. */
 import { assert } from '../../job/assertion.ts';
-import { checkMove, noHead } from '../head.ts';
+import { checkBatch, checkMove, noHead } from '../head.ts';
 import { headKey, owedValue, PRESENT, unsentValue } from '../keys.ts';
 import type { RecordStore } from '../port.ts';
 import type { TableCalls } from './call.ts';
 import { headOf, summaryChange } from './head-item.ts';
 import { count, type Item } from './item.ts';
 
-export type HeadCalls = Pick<RecordStore, 'readHead' | 'moveHead' | 'countTry' | 'seen' | 'resetFailures' | 'raiseGeneration'>;
+export type HeadCalls = Pick<
+  RecordStore,
+  'readHead' | 'readHeads' | 'moveHead' | 'countTry' | 'seen' | 'resetFailures' | 'raiseGeneration'
+>;
 
 /** What taking a token sets, on a head or a question: the sweep finds it by `owed` until it is cleared (P2.4). */
 export const takenFields = (job: string, slot: string, at: number): Item => ({
@@ -24,6 +27,10 @@ export const dynamoHead = (calls: TableCalls): HeadCalls => {
   };
   return {
     readHead,
+    async readHeads(jobs) {
+      checkBatch(jobs.length);
+      return (await calls.getEach(jobs.map(headKey), { consistent: true })).map(headOf);
+    },
     async moveHead(job, move) {
       checkMove(job, move);
       const { set, remove } = summaryChange(move.summary);

@@ -50,7 +50,7 @@ const naming = (filter: JobFilter, last: string | undefined): { look: Look; jobO
 export const dynamoJobList = (calls: TableCalls): JobListCalls => {
   const rowsOf = async (jobs: readonly string[]): Promise<readonly JobRow[]> => {
     if (jobs.length === 0) return [];
-    const items = await calls.getEach(jobs.map(headKey), ROW_ATTRIBUTES);
+    const items = await calls.getEach(jobs.map(headKey), { attributes: ROW_ATTRIBUTES, consistent: false });
     const heads = new Map(items.map((item) => [text(item, 'pk'), item]));
     // Named and without a head: a birth that was given up, whose labels remain.
     return jobs.flatMap((job) => {

@@ -4,9 +4,9 @@ import { checkLimit } from '../head.ts';
 import { activeValue, headKey, jobOfPk, KEY_BYTES, leaseKey, owedBefore, PRESENT, slotOfSk } from '../keys.ts';
 import type { Page, RecordStore } from '../port.ts';
 import type { TableCalls } from './call.ts';
-import { count, type Item, optional, text } from './item.ts';
+import { count, type Item, text } from './item.ts';
 
-export type ListCalls = Pick<RecordStore, 'listActive' | 'listUnended' | 'listByState' | 'listOwed' | 'readLease' | 'renewLease'>;
+export type ListCalls = Pick<RecordStore, 'listActive' | 'listUnended' | 'listOwed' | 'readLease' | 'renewLease'>;
 
 const jobOf = (item: Item): string => jobOfPk(text(item, 'pk'));
 
@@ -36,14 +36,7 @@ export const dynamoLists = (calls: TableCalls, pageItems: number): ListCalls => 
         version: count(item, 'v'),
         watchline: text(item, 'w'),
       })),
-    listUnended: (cursor) => page('unended', PRESENT, cursor, (item) => ({ job: jobOf(item), version: count(item, 'v') })),
-    listByState: (state, cursor) =>
-      page('state', state, cursor, (item) => ({
-        job: jobOf(item),
-        name: text(item, 'name'),
-        project: optional(item, 'project'),
-        version: count(item, 'v'),
-      })),
+    listUnended: (cursor) => page('unended', PRESENT, cursor, jobOf),
     async listOwed(before, limit) {
       checkLimit(limit);
       const { items } = await calls.query({

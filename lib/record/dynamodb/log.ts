@@ -1,5 +1,6 @@
 /** Logs of jobs and clusters, and a job's blobs, in DynamoDB (P1.1, P1.2): one conditional Put per commit, read consistently. */
 import type { Commit, Event } from '../../job/event.ts';
+import { checkBatch } from '../head.ts';
 import {
   blobKey,
   clusterCommitKey,
@@ -7,6 +8,7 @@ import {
   commitKey,
   commitSk,
   type ItemKey,
+  jobOfPk,
   jobPk,
   LAST_COMMIT_SK,
   VERSION_DIGITS,
@@ -19,7 +21,7 @@ import { count, type Item, text } from './item.ts';
 
 export type LogCalls = Pick<
   RecordStore,
-  'read' | 'readAt' | 'append' | 'readCluster' | 'appendCluster' | 'putBlob' | 'getBlob' | 'readWatch' | 'writeWatch'
+  'read' | 'readAt' | 'goingOn' | 'append' | 'readCluster' | 'appendCluster' | 'putBlob' | 'getBlob' | 'readWatch' | 'writeWatch'
 >;
 
 /** The events are one text: as attributes of their own they would weigh more than the JSON that COMMIT_BYTES counts. */
@@ -81,6 +83,12 @@ export const dynamoLog = (calls: TableCalls, pageItems: number | undefined): Log
   async readAt(job, version) {
     const item = await calls.get(commitKey(job, version));
     return item && { job, ...commitOf<Event>(item) };
+  },
+  async goingOn(places) {
+    checkBatch(places.length);
+    const keys = places.map(({ job, version }) => commitKey(job, version + 1));
+    const items = await calls.getEach(keys, { attributes: ['pk'], consistent: true });
+    return new Set(items.map((item) => jobOfPk(text(item, 'pk'))));
   },
   async append(commit) {
     commitText(jobLog(commit.job), commit);

@@ -1,23 +1,32 @@
 /** The head and its supervisor in memory (P1.4, P2.3, P2.8). Each method is one update: nothing else runs between its check and its change. */
 import { assert } from '../../job/assertion.ts';
-import { checkMove, noHead } from '../head.ts';
+import { checkBatch, checkMove, noHead } from '../head.ts';
 import type { Head, RecordStore, Supervisor } from '../port.ts';
 import { type State, setHead, setSlot, setUnsent, taken, throughJson } from './state.ts';
 
-export type HeadCalls = Pick<RecordStore, 'readHead' | 'moveHead' | 'countTry' | 'seen' | 'resetFailures' | 'raiseGeneration'>;
+export type HeadCalls = Pick<
+  RecordStore,
+  'readHead' | 'readHeads' | 'moveHead' | 'countTry' | 'seen' | 'resetFailures' | 'raiseGeneration'
+>;
 
 export const memoryHead = (state: State): HeadCalls => {
   const supervise = (job: string, change: Partial<Supervisor>): void => {
     const head = state.jobs.get(job)!.head!;
     setHead(state, job, { ...head, supervisor: { ...head.supervisor, ...change } });
   };
+  const headOf = (job: string): Head | undefined => {
+    const holder = state.jobs.get(job);
+    if (!holder?.head) return undefined;
+    const slot = holder.slots.get('');
+    return { ...holder.head, ...(slot?.wake && { wake: slot.wake }), ...(slot && { lastOrder: slot.order }) };
+  };
   return {
     async readHead(job) {
-      const holder = state.jobs.get(job);
-      if (!holder?.head) return undefined;
-      const slot = holder.slots.get('');
-      const head: Head = { ...holder.head, ...(slot?.wake && { wake: slot.wake }), ...(slot && { lastOrder: slot.order }) };
-      return head;
+      return headOf(job);
+    },
+    async readHeads(jobs) {
+      checkBatch(jobs.length);
+      return jobs.map(headOf).filter((head) => head !== undefined);
     },
     async moveHead(job, move) {
       checkMove(job, move);

@@ -6,7 +6,7 @@ import type { Page, RecordStore } from '../port.ts';
 import type { Rows } from './rows.ts';
 import type { BareHead, State } from './state.ts';
 
-export type ListCalls = Pick<RecordStore, 'listActive' | 'listUnended' | 'listByState' | 'listOwed' | 'readLease' | 'renewLease'>;
+export type ListCalls = Pick<RecordStore, 'listActive' | 'listUnended' | 'listOwed' | 'readLease' | 'renewLease'>;
 
 export const memoryLists = (state: State, pageItems: number): ListCalls => {
   const page = <T>(rows: Rows, list: string, value: string, cursor: string | undefined, row: (head: BareHead) => T): Page<T> => {
@@ -25,15 +25,7 @@ export const memoryLists = (state: State, pageItems: number): ListCalls => {
       }));
     },
     async listUnended(cursor) {
-      return page(state.unended, 'unended', 'yes', cursor, ({ job, version }) => ({ job, version }));
-    },
-    async listByState(value, cursor) {
-      return page(state.byState, 'state', value, cursor, ({ job, version, summary }) => ({
-        job,
-        name: summary.name,
-        project: summary.project,
-        version,
-      }));
+      return page(state.unended, 'unended', 'yes', cursor, ({ job }) => job);
     },
     async listOwed(before, limit) {
       checkLimit(limit);

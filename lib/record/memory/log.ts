@@ -1,12 +1,13 @@
 /** Logs of jobs and clusters, and a job's blobs, in memory (P1.1, P1.2). */
 import type { Commit } from '../../job/event.ts';
+import { checkBatch } from '../head.ts';
 import { checkText, clusterLog, commitText, digestOf, gapFree, jobLog } from '../log.ts';
 import type { ClusterCommit, RecordStore } from '../port.ts';
 import { fromJson, jobOf, type State } from './state.ts';
 
 export type LogCalls = Pick<
   RecordStore,
-  'read' | 'readAt' | 'append' | 'readCluster' | 'appendCluster' | 'putBlob' | 'getBlob' | 'readWatch' | 'writeWatch'
+  'read' | 'readAt' | 'goingOn' | 'append' | 'readCluster' | 'appendCluster' | 'putBlob' | 'getBlob' | 'readWatch' | 'writeWatch'
 >;
 
 const appendTo = <T extends Commit | ClusterCommit>(commits: T[], commit: T, text: string): 'appended' | 'conflict' => {
@@ -25,6 +26,10 @@ export const memoryLog = (state: State): LogCalls => ({
   },
   async readAt(job, version) {
     return state.jobs.get(job)?.commits[version - 1];
+  },
+  async goingOn(places) {
+    checkBatch(places.length);
+    return new Set(places.filter(({ job, version }) => state.jobs.get(job)?.commits[version]).map(({ job }) => job));
   },
   async append(commit) {
     return appendTo(jobOf(state, commit.job).commits, commit, commitText(jobLog(commit.job), commit));

@@ -20,7 +20,20 @@ const STORY: Given = {
 
 /** Dead before a read is dead after the call before it: only effects are worth dying at. */
 const READS = new Set([
-  ...['read', 'readAt', 'readHead', 'readWake', 'readWatch', 'readLease', 'getBlob', 'listActive', 'listUnended', 'listOwed'],
+  ...[
+    'read',
+    'readAt',
+    'goingOn',
+    'readHead',
+    'readHeads',
+    'readWake',
+    'readWatch',
+    'readLease',
+    'getBlob',
+    'listActive',
+    'listUnended',
+    'listOwed',
+  ],
   ...['connect', 'close', 'clock', 'probe', 'find', 'observe', 'outputBytes', 'listPublications'],
 ]);
 

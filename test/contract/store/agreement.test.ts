@@ -206,7 +206,6 @@ const seenOf = async (store: RecordStore, run: string) => ({
   asked: await store.readWake(run, 'q'),
   watch: await store.readWatch(run),
   active: await store.listActive(run, 'ml'),
-  on: await store.listByState(`${run}-on`),
   cluster: await store.readCluster(run),
   connections: await store.readConnections(run, 'ml', T0),
   listed: await Promise.all(
@@ -214,7 +213,7 @@ const seenOf = async (store: RecordStore, run: string) => ({
   ),
   counted: await store.countActive(run, 10),
   unsent: (await store.listUnnotified(T0 + 1000 * HOUR, 1000)).includes(run),
-  unended: (await allPages((cursor) => store.listUnended(cursor))).rows.filter(({ job }) => job === run),
+  unended: (await allPages((cursor) => store.listUnended(cursor))).rows.filter((job) => job === run),
 });
 
 /** A refusal is an answer, too; its words must agree, its stack cannot. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AssertionFailed } from '../../../lib/job/assertion.ts';
-import type { RecordStore } from '../../../lib/record/port.ts';
+import { BATCH_LIMIT, type RecordStore } from '../../../lib/record/port.ts';
 import { aJob, aMove, aSummary, aWake, fresh, HOUR, T0 } from './given.ts';
 
 export const headContract = (store: () => RecordStore): void => {
@@ -13,6 +13,21 @@ export const headContract = (store: () => RecordStore): void => {
       expect(await store().readHead(job)).toEqual({ ...before, version: 7, summary, tries: { version: 7, count: 0 } });
       for (const version of [7, 6, 1]) expect(await store().moveHead(job, aMove(version))).toBe('behind');
       expect(await store().readHead(job)).toMatchObject({ version: 7, summary });
+    });
+
+    it('P2.4: many heads are read at once, each as it is read alone, tokens included', async () => {
+      const [a, b] = [await aJob(store()), await aJob(store())];
+      await store().park(a, '', aWake('a', T0));
+      const heads = await store().readHeads([b, fresh(), a]);
+      expect(new Map(heads.map((head) => [head.job, head]))).toEqual(
+        new Map([
+          [a, await store().readHead(a)],
+          [b, await store().readHead(b)],
+        ]),
+      );
+      for (const count of [0, BATCH_LIMIT + 1]) {
+        await expect(store().readHeads(Array.from({ length: count }, () => fresh()))).rejects.toThrow(AssertionFailed);
+      }
     });
 
     it('P1.4: of 20 writers that move to different versions the greatest remains', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { AssertionFailed } from '../../../lib/job/assertion.ts';
-import { COMMIT_BYTES, LOG_COMMITS, type RecordStore } from '../../../lib/record/port.ts';
+import { BATCH_LIMIT, COMMIT_BYTES, LOG_COMMITS, type RecordStore } from '../../../lib/record/port.ts';
 import { aCommit, anEventOf, fresh } from './given.ts';
 
 export const logContract = (store: () => RecordStore): void => {
@@ -16,6 +16,18 @@ export const logContract = (store: () => RecordStore): void => {
       expect(await store().read(fresh())).toEqual([]);
       expect(await store().readAt(job, 10)).toEqual(commits[9]);
       expect(await store().readAt(job, 13)).toBeUndefined();
+    });
+
+    it('P2.4: of many jobs, those whose log goes on, in one batch of at most a hundred', async () => {
+      const [ahead, level, unknown] = [fresh(), fresh(), fresh()];
+      for (const version of [1, 2]) await store().append(aCommit(ahead, version));
+      await store().append(aCommit(level, 1));
+      const places = [ahead, level, unknown].map((job) => ({ job, version: 1 }));
+      expect(await store().goingOn(places)).toEqual(new Set([ahead]));
+      expect(await store().goingOn(places.map(({ job }) => ({ job, version: 0 })))).toEqual(new Set([ahead, level]));
+      const many = (count: number) => Array.from({ length: count }, () => ({ job: fresh(), version: 3 }));
+      expect(await store().goingOn(many(BATCH_LIMIT))).toEqual(new Set());
+      for (const count of [0, BATCH_LIMIT + 1]) await expect(store().goingOn(many(count))).rejects.toThrow(AssertionFailed);
     });
 
     it('P1.1: of 50 writers at one version exactly one wins', async () => {

@@ -39,9 +39,9 @@ const meddle = async (data: string, change: (level: ClassicLevel<string, unknown
 
 const lists = async (store: RecordStore) => ({
   active: (await store.listActive('demo', 'ml')).items.map(({ job }) => job),
-  unended: (await store.listUnended()).items.map(({ job }) => job),
-  queued: (await store.listByState('queued')).items.map(({ job }) => job),
-  running: (await store.listByState('running')).items.map(({ job }) => job),
+  unended: (await store.listUnended()).items,
+  queued: (await store.listJobs({ by: 'state', state: 'queued' }, { limit: 10 })).items.map(({ job }) => job),
+  running: (await store.listJobs({ by: 'state', state: 'running' }, { limit: 10 })).items.map(({ job }) => job),
   unsent: await store.listUnnotified(T0 + 1, 10),
 });
 const WHOLE = { active: [JOB], unended: [JOB], queued: [JOB], running: [], unsent: [JOB] };

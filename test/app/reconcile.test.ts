@@ -1,0 +1,55 @@
+/** What a reconcile costs: reads that do not grow with the jobs that need nothing (protocols §2.4). */
+import { expect, test } from 'vitest';
+import type { Ports } from '../../lib/app/ports.ts';
+import { reconcile } from '../../lib/app/reconcile.ts';
+import { createMemoryStore } from '../../lib/record/memory-store.ts';
+import { BATCH_LIMIT, type RecordStore } from '../../lib/record/port.ts';
+import { aCommit, aJob, aMove, aWake, HOUR, T0 } from '../contract/store/given.ts';
+
+const JOBS = 2 * BATCH_LIMIT + 1;
+
+/** The store, and how often each of its calls was made. */
+const counted = (store: RecordStore): { readonly store: RecordStore; readonly calls: Record<string, number> } => {
+  const calls: Record<string, number> = {};
+  const entries = Object.entries(store).map(([name, call]) => [
+    name,
+    (...given: unknown[]) => {
+      calls[name] = (calls[name] ?? 0) + 1;
+      return (call as (...given: unknown[]) => unknown)(...given);
+    },
+  ]);
+  return { store: Object.fromEntries(entries), calls };
+};
+
+const portsOf = (store: RecordStore): Ports => ({
+  store,
+  supervisors: {
+    start: () => Promise.reject(new Error('nobody is silent')),
+    signal: () => Promise.reject(new Error('nothing is owed')),
+  },
+  clusters: new Map(),
+  probeOf: async () => undefined,
+  tag: 'aaaa',
+  now: () => T0 + 10 * 60_000,
+  random: () => 0.5,
+  sleep: async () => {},
+  log: () => {},
+});
+
+/** Waits beside a token that is good for an hour. */
+const quiet = async (store: RecordStore): Promise<string> => {
+  const job = await aJob(store);
+  await store.append(aCommit(job, 1));
+  await store.moveHead(job, aMove(1));
+  await store.setNotified(job, 1);
+  await store.park(job, '', aWake(`token-${job}`, T0, { until: T0 + HOUR }));
+  return job;
+};
+
+test('P2.4: given jobs that wait, then two reads for each hundred of them and none for one alone', async () => {
+  const { store, calls } = counted(createMemoryStore());
+  for (let i = 0; i < JOBS; i++) await quiet(store);
+  for (const name of Object.keys(calls)) delete calls[name];
+  expect(await reconcile(portsOf(store))).toEqual({ jobs: JOBS, repaired: 0, restarted: 0, births: 0, owed: 0 });
+  expect(calls).toEqual({ listOwed: 1, listUnended: 1, readHeads: 3, goingOn: 3 });
+});
