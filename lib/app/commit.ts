@@ -62,8 +62,9 @@ const compose = (view: View, events: readonly Event[], actor: string, now: numbe
     over && over.kind !== 'cancel' && over.kind !== 'answer'
       ? `the job's ${over.kind === 'deadline' ? 'deadline' : 'wall clock'} has passed`
       : undefined;
-  const all = withWithdrawals(view, events, { job: view.job, at: now, commitId }, timeIsUp);
-  return { job: view.job, version: view.version + 1, commitId, at: now, actor, schema: SCHEMA, events: all.map(checked) };
+  const meta = { job: view.job, version: view.version + 1, commitId, at: now };
+  const all = withWithdrawals(view, events, meta, timeIsUp);
+  return { ...meta, actor, schema: SCHEMA, events: all.map(checked) };
 };
 
 /** What leaves this process for the record has been checked; a failure here is our own mistake. */

@@ -5,7 +5,7 @@ import type { Outcome } from './cause.ts';
 import type { Commit, EventOf } from './event.ts';
 import type { AttemptView, View } from './view.ts';
 
-type Meta = Pick<Commit, 'job' | 'at' | 'commitId'>;
+type Meta = Pick<Commit, 'at'>;
 
 export const without = <T extends object, K extends keyof T>(from: T, ...keys: K[]): Omit<T, K> => {
   const copy = { ...from };
@@ -26,7 +26,7 @@ export const observed = (a: AttemptView, event: EventOf<'attempt_observed'>, met
   const moved = restarted || event.state !== a.state || event.pending?.group !== a.pending?.group;
   const inRun = event.state === 'running' || event.state === 'suspended' || event.state === 'ending';
   return {
-    ...without(a, 'pending', 'outcome', 'endedAt', 'processes', ...(restarted ? (['startedAt'] as const) : [])),
+    ...without(a, 'pending', 'outcome', 'endedAt', 'endedIn', 'processes', ...(restarted ? (['startedAt'] as const) : [])),
     state: event.state,
     run: event.run,
     look: event.look,
@@ -64,7 +64,7 @@ const findingsAfter = (old: AttemptView['findings'], event: EventOf<'attempt_obs
  * scheduler began by itself is counted as such, however it became known (contract §5).
  */
 export const requeued = (a: AttemptView, event: EventOf<'attempt_requeued'>, meta: Meta, decision: View['decision']): AttemptView => ({
-  ...without(a, 'outcome', 'endedAt', 'processes', 'requeueIntendedAt', 'pending', 'startedAt', 'cancel'),
+  ...without(a, 'outcome', 'endedAt', 'endedIn', 'processes', 'requeueIntendedAt', 'pending', 'startedAt', 'cancel'),
   ...(a.outcome ? { lastRunCause: a.outcome.cause } : {}),
   schedulerRequeues:
     decision?.action.kind === 'requeue' && decision.action.by === 'scheduler'

@@ -7,7 +7,7 @@ import type { Commit, Event, EventOf } from './event.ts';
 import { FRESH, observed, requeued, withDuplicate, without } from './evolve-attempt.ts';
 import type { AttemptView, Question, View } from './view.ts';
 
-type Meta = Pick<Commit, 'job' | 'at' | 'commitId'>;
+type Meta = Pick<Commit, 'job' | 'version' | 'at' | 'commitId'>;
 
 const NO_FACTS = { kind: 'observed', landingBoundSeconds: 0, credentialLifeSeconds: 0, pollEverySeconds: 60 };
 
@@ -73,6 +73,7 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
         state: 'ended',
         since: meta.at,
         endedAt: meta.at,
+        endedIn: meta.version,
         outcome: event.outcome,
         processes: 'gone',
       }));
@@ -107,6 +108,7 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
         state: 'ended',
         since: meta.at,
         endedAt: meta.at,
+        endedIn: meta.version,
         outcome: event.outcome,
         processes: event.processes,
         runs: event.runs,
@@ -128,11 +130,11 @@ export const evolve = (view: View | undefined, event: Event, meta: Meta): View =
       return { ...view, questions: [...view.questions, { ...question, raisedAt: meta.at }] };
     }
     case 'escalation_answered':
-      return close(view, event.id, { how: 'answered', answer: event.answer, by: event.by, at: meta.at });
+      return close(view, event.id, { how: 'answered', answer: event.answer, by: event.by, at: meta.at, version: meta.version });
     case 'escalation_expired':
-      return close(view, event.id, { how: 'expired', answer: event.answer, at: meta.at });
+      return close(view, event.id, { how: 'expired', answer: event.answer, at: meta.at, version: meta.version });
     case 'escalation_withdrawn':
-      return close(view, event.id, { how: 'withdrawn', at: meta.at, says: event.moot });
+      return close(view, event.id, { how: 'withdrawn', at: meta.at, version: meta.version, says: event.moot });
     case 'cancel_requested':
       return view.cancel ? view : { ...view, cancel: { at: meta.at, principal: event.principal, reason: event.reason } };
     case 'checkpoint_published':

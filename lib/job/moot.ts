@@ -6,7 +6,7 @@ import type { Commit, Event } from './event.ts';
 import { evolve } from './evolve.ts';
 import { attemptOf, openQuestions, type Question, type View } from './view.ts';
 
-type Meta = Pick<Commit, 'job' | 'at' | 'commitId'>;
+type Meta = Pick<Commit, 'job' | 'version' | 'at' | 'commitId'>;
 
 /** One commit's worth of change. */
 interface Change {

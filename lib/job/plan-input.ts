@@ -54,6 +54,8 @@ export interface PlanInput {
   readonly probe: Probe | undefined;
   /** Undefined where it could not be made: no probe, no login. */
   readonly rendering: Rendered | undefined;
+  /** Names of secrets that who asks may give to a program there. Undefined: not judged here. */
+  readonly secrets?: readonly string[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -2,9 +2,10 @@
  * What a spec says to a cluster of this kind: program, times and checkpoint, checked with numbers before anything starts
  * (contract §4, §5; C061).
  */
-import { evidenceOf, type PlanInput, type Remark, refusal, supportOf, warning } from './plan-input.ts';
+import { nearest } from './nearest.ts';
+import { evidenceOf, named, type PlanInput, type Remark, refusal, supportOf, warning } from './plan-input.ts';
 import { formatDuration } from './quantity.ts';
-import { counted } from './refusal.ts';
+import { counted, quote } from './refusal.ts';
 
 /** A rendered submission as it is stored with its plan. */
 export const SUBMISSION_CHARACTERS = 256 * 1024;
@@ -18,7 +19,7 @@ export const specRemarks = (input: PlanInput): Remark[] => [
   ...renderingRemarks(input),
 ];
 
-const programRemarks = ({ spec, cluster, probe }: PlanInput): Remark[] => {
+const programRemarks = ({ spec, cluster, probe, secrets }: PlanInput): Remark[] => {
   const { program } = spec;
   const remarks: Remark[] = [];
   if (cluster.kind === 'kubernetes') {
@@ -32,7 +33,17 @@ const programRemarks = ({ spec, cluster, probe }: PlanInput): Remark[] => {
     if (found)
       remarks.push(warning(`program.env.${name}`, `its name contains ${found}, and env is kept in the record; put it into secrets`));
   }
+  // Kubernetes keeps its own, beside its jobs.
+  for (const [name, { ref }] of Object.entries(program.secrets))
+    if (cluster.kind !== 'kubernetes' && secrets && !secrets.includes(ref))
+      remarks.push(refusal(`program.secrets.${name}.ref`, noSecret(ref, secrets)));
   return remarks;
+};
+
+const noSecret = (ref: string, known: readonly string[]): string => {
+  if (known.length === 0) return 'this deployment gives you no secrets here; ask who operates it';
+  const near = nearest(ref, known);
+  return `${quote(ref)} is no secret that you may use here;${near === undefined ? '' : ` did you mean "${near}"?`} known: ${named(known)}`;
 };
 
 const timeRemarks = ({ spec, now }: PlanInput): Remark[] => {

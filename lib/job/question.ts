@@ -90,7 +90,7 @@ export const standingAnswer = (
     (q) => q.n === attempt.n && q.blocks && q.kind !== 'duplicate_attempts' && q.closed && q.closed.how !== 'withdrawn',
   );
   const closed = last?.closed;
-  if (!last || !closed?.answer || closed.at < (attempt.endedAt ?? 0)) return undefined;
+  if (!last || !closed?.answer || closed.version < (attempt.endedIn ?? 0)) return undefined;
   if (closed.answer === 'wait') {
     const until = closed.at + TIMING.questionSeconds * 1000;
     return { kind: 'wait', until };

@@ -11,6 +11,7 @@ import { type Draft, draft, standingAnswer } from './question.ts';
 import { seeded } from './seed.ts';
 import { TIMING } from './timing.ts';
 import type { AttemptView, View } from './view.ts';
+import { fateWords } from './why.ts';
 
 export type Verdict =
   | { readonly kind: 'recover'; readonly by: DecidedBy; readonly action: RecoveryAction; readonly delaySeconds: number }
@@ -59,7 +60,7 @@ const byRule = (view: View, attempt: AttemptView, outcome: Outcome, rule: Rule, 
     const { options, onExpiry, expiresAfterSeconds } = action.escalate;
     return {
       kind: 'ask',
-      question: draft(view, 'rule_asks', attempt.n, `rule ${index} asks about ${outcome.cause}`, {
+      question: draft(view, 'rule_asks', attempt.n, `attempt ${attempt.n} ${fateWords(outcome)}: rule ${index} asks`, {
         options,
         onExpiry,
         expiresAfterSeconds,
@@ -99,7 +100,7 @@ const unmatched = (view: View, attempt: AttemptView, outcome: Outcome): Verdict 
   if (choice === 'stop') return { kind: 'end', because: { kind: 'unmatched' } };
   if (choice === 'escalate') {
     const kind = outcome.class === 'evidence' ? 'outcome_unknown' : 'unmatched_outcome';
-    return { kind: 'ask', question: draft(view, kind, attempt.n, `attempt ${attempt.n} ended as ${outcome.cause} and no rule matches`) };
+    return { kind: 'ask', question: draft(view, kind, attempt.n, `attempt ${attempt.n} ${fateWords(outcome)} and no rule matches`) };
   }
   const used = view.decisions.some((d) => d.by.kind === 'unmatched')
     ? 'relaunch_once was used'
@@ -116,7 +117,7 @@ const limitReached = (view: View, attempt: AttemptView, outcome: Outcome, reache
   // As long as `because` of job_ended may be: a scheduler's own words can be longer.
   const limit = reached.slice(0, 200);
   if (view.spec?.policy.unmatched === 'escalate')
-    return { kind: 'ask', question: draft(view, 'limit_reached', attempt.n, `${outcome.cause}, but ${limit}`) };
+    return { kind: 'ask', question: draft(view, 'limit_reached', attempt.n, `attempt ${attempt.n} ${fateWords(outcome)}, but ${limit}`) };
   if (outcome.class === 'evidence' && view.spec?.policy.unmatched !== 'stop')
     return unknownOrStop(view, attempt, `it ended as ${outcome.cause} and ${limit}`);
   return { kind: 'end', because: { kind: 'limit', limit } };

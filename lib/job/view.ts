@@ -69,6 +69,8 @@ export interface AttemptView {
   readonly cancel?: { readonly why: CancelWhy; readonly said?: string; readonly intendedAt: number; readonly sentAt?: number };
   readonly outcome?: Outcome;
   readonly endedAt?: number;
+  /** The version of that commit: what was said before and after it is told by the log's order, never by two hosts' clocks. */
+  readonly endedIn?: number;
   readonly processes?: 'gone' | 'unknown';
   readonly runs: readonly Run[];
   readonly duplicates: readonly Duplicate[];
@@ -97,6 +99,7 @@ export interface Question {
     readonly answer?: Answer;
     readonly by?: string;
     readonly at: number;
+    readonly version: number;
     readonly says?: string;
   };
 }

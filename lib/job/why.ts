@@ -24,7 +24,7 @@ const scopeOf = ({ cause, detail }: Outcome): string =>
   cause === 'out_of_memory' && typeof detail['scope'] === 'string' ? ` (${detail['scope']})` : '';
 
 /** The same as what an attempt did or suffered: `was preempted`, `ran out of memory (step)`. */
-const fateWords = (outcome: Outcome): string => {
+export const fateWords = (outcome: Outcome): string => {
   if (outcome.cause === 'signalled') return `was ${causeWords(outcome)}`;
   const fate = FATES[outcome.cause];
   return fate === undefined ? causeWords(outcome) : `${fate}${scopeOf(outcome)}${nodesOf(outcome)}`;
@@ -125,8 +125,11 @@ const liveWords = (view: View, attempt: AttemptView): string => {
 const decisionWords = (view: View, decision: Decision, attempt: AttemptView): string => {
   const fate = attempt.outcome ? fateWords(attempt.outcome) : 'is over';
   const does = decision.action.kind === 'relaunch' ? `relaunches it from ${decision.action.from}` : 'puts it back in the queue';
-  return `attempt ${attempt.n} ${fate}: ${deciderWords(view, decision.by)} ${does}, not before ${new Date(decision.notBefore).toISOString()}`;
+  return `attempt ${attempt.n} ${fate}: ${deciderWords(view, decision.by)} ${does}, ${whenWords(decision)}`;
 };
+
+/** An answer acts as soon as it can; a rule's decision waits for its backoff. */
+const whenWords = ({ notBefore }: Decision): string => (notBefore === 0 ? 'at once' : `not before ${new Date(notBefore).toISOString()}`);
 
 export const why = (view: View): string => `${capital(words(view))}.`;
 

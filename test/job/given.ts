@@ -134,11 +134,11 @@ export class Given {
   commit(...events: readonly Event[]): this {
     this.now += 1000;
     const version = this.log.length + 1;
-    const meta = { job: JOB, at: this.now, commitId: `c${version}` };
+    const meta = { job: JOB, version, at: this.now, commitId: `c${version}` };
     const over = this.#view && overOf(this.#view, this.now);
     const timeIsUp = over && over.kind !== 'cancel' && over.kind !== 'answer' ? 'the time is up' : undefined;
     const all = withWithdrawals(this.#view, events, meta, timeIsUp).map((event) => eventSchema.parse(event));
-    const commit: Commit = { ...meta, version, actor: 'supervisor', schema: SCHEMA, events: all };
+    const commit: Commit = { ...meta, actor: 'supervisor', schema: SCHEMA, events: all };
     this.#view = fold([commit], this.#view);
     this.log.push(commit);
     return this;

@@ -69,7 +69,7 @@ describe('contract §10: what each answer does', () => {
   ] as const)('given %s, when %s is answered, then %j in one commit, and next: %s', (kind, choice, events, then) => {
     const job = OPEN[kind]().answered(choice);
     expect(job.lastEvents).toEqual(events);
-    expect(job.view.questions[0]?.closed).toEqual({ how: 'answered', answer: choice, by: 'mara', at: job.now });
+    expect(job.view.questions[0]?.closed).toEqual({ how: 'answered', answer: choice, by: 'mara', at: job.now, version: job.view.version });
     expect(job.says()).toBe(then);
   });
 
@@ -98,6 +98,14 @@ describe('contract §10: what each answer does', () => {
       action: { kind: 'relaunch', from: 'checkpoint', resources, excludeNodes: [], counts: true },
       notBefore: 0,
     });
+  });
+  test('given the answering host’s clock is ten minutes behind the poller’s, then the answer counts: the log’s order says what came first', () => {
+    expect(
+      OPEN.unmatched_outcome()
+        .after(-10 * MINUTE)
+        .answered('stop')
+        .says(),
+    ).toBe('finish by answer stop');
   });
   test('given cancel is answered, then the cancel is the answerer’s', () => {
     expect(OPEN.stuck().answered('cancel', 'q1', 'noor').view.cancel).toMatchObject({ principal: 'noor', reason: 'answer to q1' });
