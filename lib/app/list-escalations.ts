@@ -1,10 +1,10 @@
 /**
- * List escalations: the open questions that a caller may see (contract §10). Blocking ones come from the index of jobs that await an
- * answer; the others, of which no index knows, from a walk over the jobs that live, a few of them per page.
+ * List escalations: the open questions that a caller may see (contract §10). Blocking ones are those of the jobs that await an answer,
+ * the others those of jobs marked as asked aside; each from an index of its own, so that no list walks over jobs without a question.
  */
 import { type ClusterQuestion, openClusterQuestions } from '../job/cluster-view.ts';
 import { openQuestions, type Question, type View } from '../job/view.ts';
-import type { Page } from '../record/port.ts';
+import type { JobFilter, Page } from '../record/port.ts';
 import { clusterView } from './cluster/load.ts';
 import { loadView } from './load.ts';
 import type { Ports } from './ports.ts';
@@ -22,7 +22,7 @@ export const listEscalations = async (
   principal: Principal,
   asked: { readonly blocking: boolean; readonly cursor?: string | undefined },
 ): Promise<Page<Asked>> => {
-  const page = asked.blocking ? await awaiting(ports, asked.cursor) : await living(ports, asked.cursor);
+  const page = await jobsAsking(ports, asked);
   const views = await Promise.all(page.items.map((job) => loadView(ports.store, job)));
   const ofJobs = views.flatMap((view): Asked[] => {
     if (!view || !mayTouch(principal, { owner: view.principal, project: view.project })) return [];
@@ -35,19 +35,14 @@ export const listEscalations = async (
   return { items: [...ofClusters, ...ofJobs], ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
 };
 
-const awaiting = async (ports: Ports, cursor: string | undefined): Promise<Page<string>> => {
-  const page = await ports.store.listJobs(
-    { by: 'state', state: 'awaiting' },
-    { limit: ESCALATIONS_LIMIT, ...(cursor === undefined ? {} : { cursor }) },
-  );
+const jobsAsking = async (
+  ports: Ports,
+  { blocking, cursor }: { readonly blocking: boolean; readonly cursor?: string | undefined },
+): Promise<Page<string>> => {
+  const filter: JobFilter = blocking ? { by: 'state', state: 'awaiting' } : { by: 'asked' };
+  const page = await ports.store.listJobs(filter, { limit: ESCALATIONS_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
   return { ...page, items: page.items.map((row) => row.job) };
 };
-
-const living = async (ports: Ports, cursor: string | undefined): Promise<Page<string>> => {
-  const page = await ports.store.listJobs({ by: 'all' }, { limit: ESCALATIONS_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
-  return { ...page, items: page.items.filter((row) => !ENDED.has(row.state)).map((row) => row.job) };
-};
-const ENDED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
 
 const clusters = async (ports: Ports): Promise<Asked[]> => {
   const views = await Promise.all([...ports.clusters.keys()].map((id) => clusterView(ports.store, id)));

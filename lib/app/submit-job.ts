@@ -94,6 +94,7 @@ const headOf = (ports: Ports, submitted: Born, job: string): Head => {
       cluster: submitted.cluster,
       login: submitted.login,
       cause: '',
+      asked: false,
       updatedAt: at,
     },
     supervisor: { generation: 1, machine: MACHINE, failures: 0, seenAt: at, takenAt: 0 },

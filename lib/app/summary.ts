@@ -3,7 +3,7 @@
  * Everything here is derived, so a head that lags costs a look and never a decision.
  */
 import { seenOf, type Target } from '../cluster/port.ts';
-import { type AttemptView, isObserved, jobState, lastAttempt, type View } from '../job/view.ts';
+import { type AttemptView, isObserved, jobState, lastAttempt, openQuestions, type View } from '../job/view.ts';
 import { type ActiveRow, type Summary, watchlineBytes } from '../record/port.ts';
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
@@ -23,6 +23,7 @@ export const summaryOf = (view: View): Summary => {
     ended: view.ended !== undefined,
     cluster: attempt?.cluster ?? view.spec?.cluster ?? '',
     login: view.login,
+    asked: openQuestions(view).some((question) => !question.blocks),
     cause: (view.ended?.outcome ?? attempt?.outcome)?.cause ?? '',
     updatedAt: view.updatedAt,
   };

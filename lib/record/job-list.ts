@@ -8,13 +8,15 @@ import { COUNT_LIMIT, type Head, JOBS_LIMIT, type JobFilter, type JobRow } from 
 
 /** Where a filter's jobs are named: under a value of an index over heads, or as the items of a label. */
 export type Place =
-  | { readonly kind: 'index'; readonly index: 'listed' | 'project' | 'state' | 'cluster'; readonly value: string }
+  | { readonly kind: 'index'; readonly index: 'listed' | 'asked' | 'project' | 'state' | 'cluster'; readonly value: string }
   | { readonly kind: 'label'; readonly pk: string };
 
 export const placeOf = (filter: JobFilter): Place => {
   switch (filter.by) {
     case 'all':
       return { kind: 'index', index: 'listed', value: PRESENT };
+    case 'asked':
+      return { kind: 'index', index: 'asked', value: PRESENT };
     case 'project':
       return { kind: 'index', index: 'project', value: filter.project };
     case 'state':
@@ -53,6 +55,7 @@ export const rowOf = ({ job, version, bornAt, principal, summary }: Listed): Job
 export const fits = (filter: JobFilter, row: JobRow): boolean => {
   switch (filter.by) {
     case 'all':
+    case 'asked':
     case 'label':
       return true;
     case 'project':

@@ -98,7 +98,7 @@ const index = (name: string, range: string, carried: readonly string[]) => ({
 
 const ATTRIBUTES = [
   ...['pk', 'sk', 'active', 'state', 'unended', 'owed', 'owedKey'],
-  ...['listed', 'project', 'cluster', 'unendedIn', 'unsent', 'unsentKey'],
+  ...['listed', 'project', 'cluster', 'asked', 'unendedIn', 'unsent', 'unsentKey'],
 ];
 
 /** A plain CreateTable input: for dynalite, DynamoDB Local, and the deployment to read. */
@@ -120,6 +120,7 @@ export const tableDefinition = (name: string) =>
       index('listed', 'pk', []),
       index('project', 'pk', []),
       index('cluster', 'pk', []),
+      index('asked', 'pk', []),
       index('unendedIn', 'pk', []),
       index('unsent', 'unsentKey', []),
     ],

@@ -52,6 +52,8 @@ export interface Summary {
   /** Where it is to run, or was last sent: for the lists by cluster. */
   readonly cluster: string;
   readonly login: string;
+  /** Whether a question is open that the job does not wait for: no state tells of it. */
+  readonly asked: boolean;
   /** Name of the cause why the job ended or, while it has not, why its newest attempt did; '' for neither. */
   readonly cause: string;
   /** The moment of the commit at the head's version; birth at version 0. */
@@ -98,6 +100,8 @@ export interface JobRow {
 /** The lists that an index answers; every other filter is the caller's, applied to the page (contract §11). */
 export type JobFilter =
   | { readonly by: 'all' }
+  /** With an open question that the job does not wait for. */
+  | { readonly by: 'asked' }
   | { readonly by: 'project'; readonly project: string }
   | { readonly by: 'state'; readonly state: string }
   | { readonly by: 'cluster'; readonly cluster: string; readonly login?: string }

@@ -47,6 +47,7 @@ describe('the indexes', () => {
     await store.park(job, 'q1', aWake(TOKEN, T0, { question: 'q1' }));
     await store.takeWake(job, 'q1', TOKEN, T0, 2);
     const summary = aSummary({
+      asked: true,
       active,
       state: 'running',
       watchline: 'x'.repeat(watchlineBytes(active)),
@@ -71,9 +72,10 @@ describe('the indexes', () => {
       ['project', summary.project],
       ['unendedIn', summary.project],
       ['cluster', 'lumi'],
+      ['asked', 'yes'],
     ] as const;
     const all = await Promise.all([...shown, ...more].map(([index, value]) => rows(index, value)));
-    expect(all.map((held) => held.filter(({ pk }) => pk?.S === `JOB#${job}`).length)).toEqual([1, 1, 1, 2, 1, 1, 1, 1, 1]);
+    expect(all.map((held) => held.filter(({ pk }) => pk?.S === `JOB#${job}`).length)).toEqual([1, 1, 1, 2, 1, 1, 1, 1, 1, 1]);
     expect(JSON.stringify(all)).not.toContain(TOKEN);
   });
 

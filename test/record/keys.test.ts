@@ -81,6 +81,7 @@ describe('keys', () => {
       listed: { ProjectionType: 'KEYS_ONLY' },
       project: { ProjectionType: 'KEYS_ONLY' },
       cluster: { ProjectionType: 'KEYS_ONLY' },
+      asked: { ProjectionType: 'KEYS_ONLY' },
       unendedIn: { ProjectionType: 'KEYS_ONLY' },
       unsent: { ProjectionType: 'KEYS_ONLY' },
     });

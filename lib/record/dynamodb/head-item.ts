@@ -22,6 +22,7 @@ export const summaryChange = (summary: Summary): { set: Item; remove: readonly s
     cluster: summary.cluster,
     unended: summary.ended ? '' : PRESENT,
     unendedIn: summary.ended ? '' : summary.project,
+    asked: summary.asked ? PRESENT : '',
   };
   const { watchline: w, name, login, cause, updatedAt } = summary;
   const set: Record<string, Value> = { w, name, login, cause, updatedAt };
@@ -71,6 +72,7 @@ export const summaryOf = (item: Item): Summary => ({
   ended: item['unended'] === undefined,
   cluster: optional(item, 'cluster'),
   login: text(item, 'login'),
+  asked: item['asked'] !== undefined,
   cause: text(item, 'cause'),
   updatedAt: count(item, 'updatedAt'),
 });

@@ -13,7 +13,7 @@ export type JobListCalls = Pick<RecordStore, 'putLabels' | 'listJobs' | 'countAc
 /** What a row is made of; the token, which lies on the head, too, is not read (P2.6). */
 const ROW_ATTRIBUTES = [
   ...['pk', 'v', 'bornAt', 'principal', 'w', 'name', 'project', 'cluster', 'login'],
-  ...['cause', 'updatedAt', 'active', 'state', 'unended'],
+  ...['cause', 'updatedAt', 'active', 'state', 'unended', 'asked'],
 ];
 
 const jobRow = (item: Item): JobRow =>

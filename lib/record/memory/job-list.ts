@@ -8,7 +8,7 @@ import type { State } from './state.ts';
 export type JobListCalls = Pick<RecordStore, 'putLabels' | 'listJobs' | 'countActive'>;
 
 export const memoryJobList = (state: State): JobListCalls => {
-  const indexes = { listed: state.listed, project: state.byProject, state: state.byState, cluster: state.byCluster };
+  const indexes = { listed: state.listed, asked: state.asked, project: state.byProject, state: state.byState, cluster: state.byCluster };
   return {
     async putLabels(job, labels) {
       for (const [key, value] of Object.entries(labels)) state.labelled.move(job, '', labelPk(key, value));

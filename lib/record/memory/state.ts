@@ -42,6 +42,7 @@ export interface State {
   readonly listed: Rows;
   readonly byProject: Rows;
   readonly byCluster: Rows;
+  readonly asked: Rows;
   readonly unendedIn: Rows;
   readonly active: Rows;
   readonly byState: Rows;
@@ -65,6 +66,7 @@ export const createState = (): State => ({
   listed: createRows(),
   byProject: createRows(),
   byCluster: createRows(),
+  asked: createRows(),
   unendedIn: createRows(),
   active: createRows(),
   byState: createRows(),
@@ -104,6 +106,7 @@ export const setHead = (state: State, job: string, head: BareHead | undefined): 
   state.unendedIn.move(job, before && !before.ended ? before.project : '', after && !after.ended ? after.project : '');
   state.listed.move(job, before ? PRESENT : '', after ? PRESENT : '');
   state.byProject.move(job, before?.project ?? '', after?.project ?? '');
+  state.asked.move(job, before?.asked ? PRESENT : '', after?.asked ? PRESENT : '');
   state.byCluster.move(job, before?.cluster ?? '', after?.cluster ?? '');
   if (head) holder.head = Object.freeze(head);
   else delete holder.head;

@@ -22,6 +22,7 @@ export const aSummary = (changes: Partial<Summary> = {}): Summary => ({
   ended: false,
   cluster: 'lumi',
   login: 'ml',
+  asked: false,
   cause: '',
   updatedAt: T0,
   ...changes,

@@ -76,6 +76,16 @@ export const jobsContract = (store: () => RecordStore): void => {
       expect(ours).toEqual([born, ended, running]);
     });
 
+    it('§10: those with a question that they do not wait for, until the head says that it is closed', async () => {
+      const [asked, other] = await jobs(2, { asked: true });
+      await jobs(1, { asked: false });
+      const ours = async () => (await listed({ by: 'asked' }, 100)).filter((job) => job === asked || job === other);
+      expect(await ours()).toEqual([other, asked]);
+      expect((await store().readHead(asked!))?.summary.asked).toBe(true);
+      await store().moveHead(asked!, aMove(2, { summary: aSummary({ asked: false }) }));
+      expect(await ours()).toEqual([other]);
+    });
+
     it('P1.6: by label; a label is written before the job is born, and one of a birth that was given up names nobody', async () => {
       const [team, job, other, gone] = [fresh('team'), fresh(), fresh(), fresh()];
       for (const one of [job, other, gone]) {
