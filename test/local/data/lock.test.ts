@@ -1,7 +1,10 @@
 /** One process per folder, whatever its last owner left behind. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openFolder } from '../../../lib/local/folder.ts';
 import { takeLock } from '../../../lib/local/lock.ts';
 import { StartRefused } from '../../../lib/local/refusal.ts';
@@ -28,6 +31,24 @@ test.each([
   const folder = await folderOf();
   await writeFile(join(folder, 'lock'), text);
   await (await takeLock(folder)).release();
+});
+
+test('given a lock of a process that was killed and that nobody reaps, then it is taken over', async () => {
+  const folder = await folderOf();
+  // The shell becomes a program that asks after no child; the child ends only after that, since a shell would still reap it.
+  const child = 'while [ "$(cat /proc/$$/comm)" = sh ]; do sleep 0.01; done';
+  const parent = spawn('sh', ['-c', `(${child}) & echo $!; exec sleep 60`], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(said.toString());
+    const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!;
+    await vi.waitFor(() => expect(stat()).toMatch(/^Z/), 10_000);
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+    await writeFile(join(folder, 'lock'), `${pid} ${boot} ${stat().split(' ')[19]}\n`);
+    await (await takeLock(folder)).release();
+  } finally {
+    parent.kill('SIGKILL');
+  }
 });
 
 test('of ten that start at once on a dead owner’s folder exactly one has it', async () => {
