@@ -21,10 +21,13 @@ export interface Reconciled {
   readonly restarted: number;
   readonly births: number;
   readonly owed: number;
+  /** Jobs of clusters that the configuration no longer names: nothing can be done for them until it does (protocols §7). */
+  readonly stranded: number;
 }
 
 export const reconcile = async (ports: Ports, options: { readonly everyJob?: boolean } = {}): Promise<Reconciled> => {
-  const counts = { jobs: 0, repaired: 0, restarted: 0, births: 0 };
+  const counts = { jobs: 0, repaired: 0, restarted: 0, births: 0, stranded: 0 };
+  const unnamed = new Set<string>();
   const always = options.everyJob ?? false;
   const patienceMs = always ? 0 : TIMING.owedSeconds * 1000;
   const owed = await sendOwed(ports, patienceMs);
@@ -34,13 +37,22 @@ export const reconcile = async (ports: Ports, options: { readonly everyJob?: boo
     for (let from = 0; from < page.items.length; from += BATCH_LIMIT) {
       const batch = page.items.slice(from, from + BATCH_LIMIT);
       counts.jobs += batch.length;
-      for (const job of await unquiet(ports, batch, always)) {
+      const heads = await ports.store.readHeads(batch);
+      for (const { cluster } of strandedIn(ports, heads)) {
+        counts.stranded++;
+        unnamed.add(cluster);
+      }
+      for (const job of await unquiet(ports, heads, always)) {
         const did = await apart(ports, job, () => reconcileJob(ports, job, always));
         if (did) counts[did]++;
       }
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
+  if (unnamed.size > 0) {
+    const says = 'jobs wait for clusters that the configuration no longer names: name them again, or nothing of these jobs can be ended';
+    ports.log('error', says, { jobs: counts.stranded, clusters: [...unnamed].sort().slice(0, 20) });
+  }
   // A cluster has no supervisor of its own (contract §8).
   for (const cluster of ports.clusters.keys()) await tendCluster(ports, cluster, 'system');
   // After the heads were repaired: what a dead writer left is then on the list.
@@ -48,9 +60,11 @@ export const reconcile = async (ports: Ports, options: { readonly everyJob?: boo
   return { ...counts, owed };
 };
 
-/** The jobs of a batch that may need something: two reads for all of them, so that quiet jobs cost none of their own (P2.4). */
-const unquiet = async (ports: Ports, batch: readonly string[], always: boolean): Promise<readonly string[]> => {
-  const heads = await ports.store.readHeads(batch);
+const strandedIn = (ports: Ports, heads: readonly Head[]): readonly Head['summary'][] =>
+  heads.filter(({ version, summary }) => version > 0 && !ports.clusters.has(summary.cluster)).map(({ summary }) => summary);
+
+/** The jobs of a batch that may need something: one more read for all of them, so that quiet jobs cost none of their own (P2.4). */
+const unquiet = async (ports: Ports, heads: readonly Head[], always: boolean): Promise<readonly string[]> => {
   if (heads.length === 0) return [];
   const goingOn = await ports.store.goingOn(heads);
   const now = ports.now();

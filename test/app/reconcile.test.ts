@@ -1,6 +1,6 @@
 /** What a reconcile costs: reads that do not grow with the jobs that need nothing (protocols §2.4). */
 import { expect, test } from 'vitest';
-import type { Ports } from '../../lib/app/ports.ts';
+import type { ClusterConfiguration, Ports } from '../../lib/app/ports.ts';
 import { reconcile } from '../../lib/app/reconcile.ts';
 import { createMemoryStore } from '../../lib/record/memory-store.ts';
 import { BATCH_LIMIT, type RecordStore } from '../../lib/record/port.ts';
@@ -21,19 +21,19 @@ const counted = (store: RecordStore): { readonly store: RecordStore; readonly ca
   return { store: Object.fromEntries(entries), calls };
 };
 
-const portsOf = (store: RecordStore): Ports => ({
+const portsOf = (store: RecordStore, named: readonly string[], log: Ports['log'] = () => {}): Ports => ({
   store,
   supervisors: {
     start: () => Promise.reject(new Error('nobody is silent')),
     signal: () => Promise.reject(new Error('nothing is owed')),
   },
-  clusters: new Map(),
+  clusters: new Map(named.map((id) => [id, {} as ClusterConfiguration])),
   probeOf: async () => undefined,
   tag: 'aaaa',
   now: () => T0 + 10 * 60_000,
   random: () => 0.5,
   sleep: async () => {},
-  log: () => {},
+  log,
 });
 
 /** Waits beside a token that is good for an hour. */
@@ -50,6 +50,15 @@ test('P2.4: given jobs that wait, then two reads for each hundred of them and no
   const { store, calls } = counted(createMemoryStore());
   for (let i = 0; i < JOBS; i++) await quiet(store);
   for (const name of Object.keys(calls)) delete calls[name];
-  expect(await reconcile(portsOf(store))).toEqual({ jobs: JOBS, repaired: 0, restarted: 0, births: 0, owed: 0 });
-  expect(calls).toEqual({ listOwed: 1, listUnended: 1, readHeads: 3, goingOn: 3 });
+  expect(await reconcile(portsOf(store, ['lumi']))).toEqual({ jobs: JOBS, repaired: 0, restarted: 0, births: 0, owed: 0, stranded: 0 });
+  expect(calls).toEqual({ listOwed: 1, listUnended: 1, readHeads: 3, goingOn: 3, readCluster: 1 });
+});
+
+test('P7: given jobs of a cluster that the configuration no longer names, then one error names it, and they are counted', async () => {
+  const store = createMemoryStore();
+  for (let i = 0; i < 3; i++) await quiet(store);
+  const lines: unknown[] = [];
+  const log: Ports['log'] = (level, _, fields) => void lines.push({ level, ...fields });
+  expect(await reconcile(portsOf(store, [], log))).toMatchObject({ jobs: 3, stranded: 3 });
+  expect(lines).toEqual([{ level: 'error', jobs: 3, clusters: ['lumi'] }]);
 });
