@@ -62,7 +62,6 @@ export const TIMING = {
   fenceSeconds: 180,
   /** Time after the time limit when processes of unknown fate count as gone. */
   goneAfterLimitSeconds: 600,
-  shortRunSeconds: 60,
   advanceSteps: 6,
   advanceSeconds: 60,
   loopsPerExecution: 1500,

@@ -3,12 +3,13 @@
  * Both stores check with these before they touch anything, so a mistake of ours is the same loud assertion on each.
  */
 import { assert } from '../job/assertion.ts';
+import { TIMING } from '../job/timing.ts';
 import { BATCH_LIMIT, type Head, type RecordStore, type Summary, type Wake } from './port.ts';
 
 /** Of the 256 bytes that a quiet poll reads per job, what the watchline may take (P1.6). */
 export const WATCHLINE_BYTES = 200;
 export const LIST_LIMIT = 1000;
-export const KEY_LIFE_MS = 24 * 3600 * 1000;
+export const KEY_LIFE_MS = TIMING.idempotencySeconds * 1000;
 
 export type Move = Parameters<RecordStore['moveHead']>[1];
 export type NewWake = Omit<Wake, 'state' | 'owedSince'>;

@@ -7,7 +7,7 @@
  */
 import type { PendingGroup } from '../../job/event.ts';
 
-const WORDS: Readonly<Record<Exclude<PendingGroup, 'admitted' | 'concurrency'>, string>> = {
+export const WORDS: Readonly<Record<Exclude<PendingGroup, 'admitted' | 'concurrency'>, string>> = {
   waiting: `None Priority Resources BeginTime Dependency Licenses Reservation Cleaning Prolog JobArrayTaskLimit BurstBufferResources
     BurstBufferStageIn SchedDefer FedJobLock MaxPoweredUpNodes MpiPortsBusy NvidiaImexChannels Constraints PowerNotAvail
     PowerReserved FrontEndDown BlockMaxError BlockFreeAction NonZeroExitCode`,
@@ -23,7 +23,7 @@ const WORDS: Readonly<Record<Exclude<PendingGroup, 'admitted' | 'concurrency'>, 
 };
 
 /** Free text, by how it begins (after underscores became spaces). The first that matches counts. */
-const PREFIXES: readonly (readonly [prefix: string, group: PendingGroup])[] = [
+export const PREFIXES: readonly (readonly [prefix: string, group: PendingGroup])[] = [
   ['launch failed requeued held', 'launch_failed'],
   ['launch failure limit exceeded requeued held', 'launch_failed'],
   ['user env retrieval failed requeued held', 'launch_failed'],
@@ -39,7 +39,7 @@ const PREFIXES: readonly (readonly [prefix: string, group: PendingGroup])[] = [
  * Families of limits, whose members differ by what they count (CPU, memory, GRES, …). Order decides: run minutes count what runs
  * now, plain minutes a budget that is spent; a limit per job or node can never be met by waiting.
  */
-const FAMILIES: readonly (readonly [pattern: RegExp, group: PendingGroup])[] = [
+export const FAMILIES: readonly (readonly [pattern: RegExp, group: PendingGroup])[] = [
   [/^(QOS|Assoc)Grp\w*RunMinutes(Limit)?$/, 'concurrency'],
   [/^(QOS|Assoc)Grp\w*Minutes(Limit)?$/, 'budget'],
   [/^(QOS|Assoc)Grp\w+$/, 'concurrency'],

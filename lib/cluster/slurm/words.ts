@@ -8,7 +8,7 @@
 /** What a word says about an object that has not ended. */
 export type LivePhase = 'pending' | 'held' | 'starting' | 'running' | 'suspended' | 'ending';
 
-const LIVE: Readonly<Record<string, LivePhase>> = {
+export const LIVE: Readonly<Record<string, LivePhase>> = {
   PENDING: 'pending',
   REQUEUED: 'pending',
   REQUEUE_FED: 'pending',
@@ -26,7 +26,7 @@ const LIVE: Readonly<Record<string, LivePhase>> = {
   COMPLETING: 'ending',
 };
 
-const TERMINAL_WORDS = [
+export const TERMINAL_WORDS = [
   'COMPLETED',
   'CANCELLED',
   'FAILED',
