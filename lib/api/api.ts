@@ -6,10 +6,11 @@
 import { Hono } from 'hono';
 import { preflight } from '../app/cluster/preflight.ts';
 import type { Ports } from '../app/ports.ts';
-import { SupervisorsFailure } from '../app/ports.ts';
+import { BusFailure, SupervisorsFailure } from '../app/ports.ts';
 import { hasScope, type Principal } from '../app/principal.ts';
 import type { TokenKeys } from '../checkpoint/token.ts';
 import { ClusterFailure } from '../cluster/failure.ts';
+import { SecretFailure } from '../cluster/secret.ts';
 import { AssertionFailed } from '../job/assertion.ts';
 import { RecordFailure } from '../job/failure.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -115,6 +116,10 @@ const asProblem = async (error: unknown, deps: ApiDeps, request: string): Promis
   if (error instanceof RecordFailure) return new Problem(error.code, 'the record did not answer; nothing is known of what it stored');
   if (error instanceof SupervisorsFailure)
     return new Problem('record/unavailable', 'the supervisors could not be asked; repeat the request');
+  if (error instanceof BusFailure) return new Problem('record/unavailable', 'it could not be passed on; repeat the request');
+  // Its name is our own affair; that it is away for a moment is the caller's.
+  if (error instanceof SecretFailure && error.retryable)
+    return new Problem('record/unavailable', 'a secret of this deployment could not be read; repeat the request');
   if (error instanceof ClusterFailure) return new Problem('cluster/unreachable', error.message);
   if (isBadCursor(error)) return new Problem('request/bad_cursor', 'the cursor was not made for this list; begin it again without one');
   const kind = error instanceof AssertionFailed ? 'assertion failed' : 'unexpected error';

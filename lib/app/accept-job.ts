@@ -39,12 +39,11 @@ export const acceptJob = async (ports: Ports, principal: Principal, asked: Asked
   if (planned.kind === 'refused') {
     return planned.noLogin ? { kind: 'no_login', says: planned.refusals[0]?.says ?? '' } : { kind: 'refused', refusals: planned.refusals };
   }
-  const { spec, plan, login } = planned;
+  const { spec, asked: payloadHash, plan, login } = planned;
   const project = projectFor(principal, spec.project);
   if (project === undefined) return { kind: 'foreign_project', project: spec.project ?? '' };
   const key = asked.key ?? `own ${newCommitId(ports.random)}`;
-  // What was asked for, project included where it was named: neither the moment nor the plan is part of it.
-  const payloadHash = plan.specDigest;
+  // The hash of what was asked for, project included where it was named: neither the moment nor the plan is part of it.
   const submitted = { spec, plan, login, project, principal: principal.id, key, payloadHash };
   // A repeat asks nothing anew: its first try was accepted, and may have been answered by nobody.
   const known = asked.key === undefined ? undefined : await ports.store.readKey(principal.id, key, ports.now());

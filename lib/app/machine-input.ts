@@ -27,8 +27,3 @@ export const parkInputSchema = z.object({
 });
 
 export const pollInputSchema = z.object({ cluster: z.string().min(1), login: z.string().min(1), sweep: z.boolean().optional() });
-
-/** Without a login: all of them. */
-export const preflightInputSchema = z.object({ cluster: z.string().min(1), login: z.string().min(1).optional() });
-
-export const reconcileInputSchema = z.object({ everyJob: z.boolean().optional() });

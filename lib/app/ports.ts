@@ -35,6 +35,24 @@ export class BusFailure extends Error {
   readonly retryable = true;
 }
 
+export interface LoginConfiguration {
+  readonly id: string;
+  readonly user: string;
+  /** The principals and groups that it is for; absent: everybody who may submit. */
+  readonly allow?: readonly string[];
+  /** What a job asks for where its spec's extension says nothing. */
+  readonly defaults?: { readonly account?: string; readonly qos?: string; readonly partition?: string };
+}
+
+/** A secret that programs may be given: its name alone. Values go from their source to an adapter and nowhere else. */
+export interface SecretConfiguration {
+  readonly name: string;
+  /** Principals and groups; absent: everybody who may submit. */
+  readonly allow?: readonly string[];
+  /** `cluster/login`: only for jobs under one of these; absent: under any. */
+  readonly logins?: readonly string[];
+}
+
 export interface ClusterConfiguration {
   readonly id: string;
   readonly adapter: Adapter;
@@ -42,8 +60,9 @@ export interface ClusterConfiguration {
   readonly landingBoundSeconds: number;
   /** May be looked at but never written to. */
   readonly readOnly: boolean;
-  /** `allow`: the principals and groups that it is for; absent: everybody who may submit. */
-  readonly logins: readonly { readonly id: string; readonly user: string; readonly allow?: readonly string[] }[];
+  readonly logins: readonly LoginConfiguration[];
+  /** What other clusters that see the same files under their root declare, too. */
+  readonly rootId?: string;
   /** Of everything that is configured for it: a change is worth another probe. Absent: never told apart. */
   readonly digest?: string;
   /** Of a login's secret as it is now: a change is worth another try of a refused key. Throws where it cannot be read. */
@@ -57,6 +76,8 @@ export interface Ports {
   readonly bus?: Bus;
   /** Undefined: the configuration no longer names that cluster. */
   readonly clusters: ReadonlyMap<string, ClusterConfiguration>;
+  /** Absent: programs are given none. */
+  readonly secrets?: readonly SecretConfiguration[];
   /** The last probe of a cluster and login; planning and submitting need one. */
   readonly probeOf: (cluster: string, login: string) => Promise<Probe | undefined>;
   readonly tag: string;

@@ -33,4 +33,14 @@ export const projectFor = (principal: Principal, named: string | undefined): str
 
 /** A login without a list is open to everybody who may submit. */
 export const mayUseLogin = (principal: Principal, login: { readonly allow?: readonly string[] | undefined }): boolean =>
-  login.allow === undefined || login.allow.some((name) => name === principal.id || principal.groups.includes(name));
+  isAllowed(principal, login.allow);
+
+/** So is a secret; and it may be for jobs under certain logins alone. */
+export const mayUseSecret = (
+  principal: Principal,
+  secret: { readonly allow?: readonly string[] | undefined; readonly logins?: readonly string[] | undefined },
+  login: { readonly cluster: string; readonly id: string },
+): boolean => isAllowed(principal, secret.allow) && (secret.logins?.includes(`${login.cluster}/${login.id}`) ?? true);
+
+const isAllowed = (principal: Principal, allow: readonly string[] | undefined): boolean =>
+  allow === undefined || allow.some((name) => name === principal.id || principal.groups.includes(name));

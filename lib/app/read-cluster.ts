@@ -27,6 +27,7 @@ export interface ClusterStatus {
   readonly kind: ClusterConfiguration['adapter']['kind'];
   readonly readOnly: boolean;
   readonly pollEverySeconds: number;
+  readonly rootId?: string;
   readonly state: ClusterState;
   readonly version: number;
   /** Why no job is accepted for it now. */
@@ -47,6 +48,7 @@ export const readCluster = async (ports: Ports, principal: Principal, id: string
     kind: cluster.adapter.kind,
     readOnly: cluster.readOnly,
     pollEverySeconds: cluster.pollEverySeconds,
+    ...(cluster.rootId === undefined ? {} : { rootId: cluster.rootId }),
     state: clusterState(view),
     version: view.version,
     ...(blocked === undefined ? {} : { blocked }),

@@ -23,10 +23,29 @@ export interface Reconciled {
   readonly owed: number;
   /** Jobs of clusters that the configuration no longer names: nothing can be done for them until it does (protocols §7). */
   readonly stranded: number;
+  /** Jobs that wait for a person, and how long ago the one that waits longest last moved. */
+  readonly questions: number;
+  readonly oldestQuestionSeconds: number;
+  /** Since the supervisor that was seen longest ago was seen: the safety wake keeps it below half a day. */
+  readonly oldestHeadSeconds: number;
+  /** Jobs whose supervisors end one after the other without having decided anything. */
+  readonly failing: number;
 }
 
-export const reconcile = async (ports: Ports, options: { readonly everyJob?: boolean } = {}): Promise<Reconciled> => {
-  const counts = { jobs: 0, repaired: 0, restarted: 0, births: 0, stranded: 0 };
+export interface ReconcileOptions {
+  readonly everyJob?: boolean;
+  /** This execution is known to have ended badly: only its job is looked at, and nobody waits until its silence shows. */
+  readonly ended?: { readonly job: string; readonly generation: number };
+}
+
+const NOTHING = {
+  ...{ jobs: 0, repaired: 0, restarted: 0, births: 0, owed: 0, stranded: 0 },
+  ...{ questions: 0, oldestQuestionSeconds: 0, oldestHeadSeconds: 0, failing: 0 },
+};
+
+export const reconcile = async (ports: Ports, options: ReconcileOptions = {}): Promise<Reconciled> => {
+  if (options.ended) return reconcileEnded(ports, options.ended);
+  const counts = { ...NOTHING };
   const unnamed = new Set<string>();
   const always = options.everyJob ?? false;
   const patienceMs = always ? 0 : TIMING.owedSeconds * 1000;
@@ -42,6 +61,7 @@ export const reconcile = async (ports: Ports, options: { readonly everyJob?: boo
         counts.stranded++;
         unnamed.add(cluster);
       }
+      survey(counts, heads, ports.now());
       for (const job of await unquiet(ports, heads, always)) {
         const did = await apart(ports, job, () => reconcileJob(ports, job, always));
         if (did) counts[did]++;
@@ -58,6 +78,33 @@ export const reconcile = async (ports: Ports, options: { readonly everyJob?: boo
   // After the heads were repaired: what a dead writer left is then on the list.
   await notifyUnsent(ports, patienceMs);
   return { ...counts, owed };
+};
+
+type Counts = { -readonly [K in keyof Reconciled]: Reconciled[K] };
+
+/** What the heads of a batch say, as they were before anything was repaired. */
+const survey = (counts: Counts, heads: readonly Head[], now: number): void => {
+  const secondsSince = (at: number): number => Math.max(0, Math.floor((now - at) / 1000));
+  for (const { version, summary, supervisor } of heads) {
+    if (version === 0 || summary.ended) continue;
+    counts.oldestHeadSeconds = Math.max(counts.oldestHeadSeconds, secondsSince(supervisor.seenAt));
+    if (supervisor.failures > 1) counts.failing++;
+    if (summary.state !== 'awaiting' && !summary.asked) continue;
+    counts.questions++;
+    counts.oldestQuestionSeconds = Math.max(counts.oldestQuestionSeconds, secondsSince(summary.updatedAt));
+  }
+};
+
+/**
+ * The service said that this supervisor is gone: it is replaced at once, though what it was promised may lie hours ahead. One whose
+ * predecessor failed, too, waits its turn like any other that is silent, so that a broken release does not spin (protocols §2.8).
+ */
+const reconcileEnded = async (ports: Ports, { job, generation }: NonNullable<ReconcileOptions['ended']>): Promise<Reconciled> => {
+  const head = await ports.store.readHead(job);
+  const gone = head && head.version > 0 && !head.summary.ended && head.supervisor.generation === generation;
+  if (!gone || head.supervisor.failures > 0) return NOTHING;
+  const did = await apart(ports, job, () => reconcileJob(ports, job, true));
+  return { ...NOTHING, jobs: 1, ...(did ? { [did]: 1 } : {}) };
 };
 
 const strandedIn = (ports: Ports, heads: readonly Head[]): readonly Head['summary'][] =>

@@ -13,7 +13,7 @@ unset CDPATH
 
 usage='usage: dispatch-publish [--framework NAME | --manifest FILE] STEP PATH
   STEP  the training step of the save: a whole number
-  PATH  the save: a file or folder of its own inside $DISPATCH_EXEC_DIR
+  PATH  the save: a file or folder of its own inside $DISPATCH_EXEC_DIR; in a bucket its key or the start of its keys
   NAME  torch-dcp, deepspeed, megatron, huggingface or orbax; found out by the files where it is not named
   FILE  lines of "<sha256 or bytes>  <path relative to the save>"
 exit codes: 0 published, 1 already there, 2 invalid argument, 3 incomplete, malformed or not to be written, 4 late'
@@ -24,7 +24,7 @@ incomplete() { say "not published: $1"; exit 3; }
 
 # Arguments -----------------------------------------------------------------------------------------------------------------------
 
-framework= manifest=
+framework= manifest= listing=
 while [ "$#" -gt 0 ]; do
   case $1 in
     --framework | --manifest)
@@ -33,12 +33,15 @@ while [ "$#" -gt 0 ]; do
       shift 2 ;;
     --framework=*) framework=${1#*=}; shift ;;
     --manifest=*) manifest=${1#*=}; shift ;;
+    # For the wrapper: the names of all markers, by this program's own way to the bucket.
+    --list) listing=yes; shift; break ;;
     -h | --help) printf '%s\n' "$usage"; exit 0 ;;
     --) shift; break ;;
     -*) say "unknown option $1"; printf '%s\n' "$usage" >&2; exit 2 ;;
     *) break ;;
   esac
 done
+[ -z "$listing" ] || set -- 0 -
 [ "$#" -eq 2 ] || { say "needs STEP and PATH, got $# words"; printf '%s\n' "$usage" >&2; exit 2; }
 [ -z "$framework" ] || [ -z "$manifest" ] || invalid '--framework and --manifest exclude each other'
 case $framework in
@@ -61,39 +64,222 @@ done
 [ "$attempt" = "$n-$run" ] && [ "$epoch" -eq $((n * 1000000 + run)) ] || invalid 'DISPATCH_ATTEMPT and DISPATCH_EPOCH disagree'
 case ${DISPATCH_CHECKPOINT_ROOT:-} in
   '') invalid 'DISPATCH_CHECKPOINT_ROOT is not set' ;;
-  s3://*) invalid 'this release announces nothing in an object store' ;;
 esac
-
-# Physical paths: a link that leads out of the run's own folder must not lend another run's files to this one.
+control=${DISPATCH_TOKEN_FILE:-}
+control=${control%/*}
 newline='
 '
+
+# Bucket --------------------------------------------------------------------------------------------------------------------------
+
+# Where the root is s3://bucket/prefix the job's own credentials announce, by curl where they are in the environment and curl can sign,
+# else by aws, which finds them anywhere. Where the bucket is comes from beside the token, unless the environment names an endpoint.
+bucket= key= tool=
+open_bucket() {
+  bucket=${1#s3://} key=
+  case $bucket in */?*) key=${bucket#*/} bucket=${bucket%%/*} ;; esac
+  case $bucket in '' | *[!a-z0-9.-]*) invalid "$1 names no bucket" ;; esac
+  [ -n "$key" ] || invalid "$1 has no prefix"
+  region= endpoint=
+  if [ -n "$control" ] && [ -f "$control/bucket" ]; then
+    { read -r region; read -r endpoint; } < "$control/bucket" || [ -n "$region" ]
+  fi
+  region=${region:-${AWS_REGION:-${AWS_DEFAULT_REGION:-us-east-1}}}
+  endpoint=${AWS_ENDPOINT_URL_S3:-${AWS_ENDPOINT_URL:-$endpoint}}
+  case $region in *[!a-z0-9-]*) invalid 'the region is no name' ;; esac
+  case $region in cn-*) host=s3.$region.amazonaws.com.cn ;; *) host=s3.$region.amazonaws.com ;; esac
+  address=${endpoint:-https://$host}
+  address=${address%/}
+  why='this node has neither aws nor curl'
+  if command -v curl > /dev/null; then
+    version=$(curl --version 2> /dev/null | awk 'NR == 1 { split($2, v, "."); print v[1] * 1000 + v[2] }')
+    case $version in '' | *[!0-9]*) version=0 ;; esac
+    # Before 7.87 curl signs neither a session's token nor a port.
+    least=7075
+    case ${AWS_SESSION_TOKEN:+token}${address#http*://} in token* | *:[0-9]*) least=7087 ;; esac
+    if [ "$version" -lt "$least" ]; then why="curl is too old here (needs 7.$((least - 7000)))"
+    elif [ -z "${AWS_ACCESS_KEY_ID:-}" ] || [ -z "${AWS_SECRET_ACCESS_KEY:-}" ]; then
+      why='AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is no aws to find credentials'
+    else tool=curl; fi
+  fi
+  [ -n "$tool" ] || ! command -v aws > /dev/null || tool=aws
+}
+
+# Percent-encoded, but for what a path or a query may hold as it is.
+escape() {
+  printf '%s' "$1" | od -An -v -tu1 | awk -v also="$2" '
+    BEGIN { for (i = 1; i < 256; i++) chr[i] = sprintf("%c", i) }
+    { for (i = 1; i <= NF; i++) { c = chr[$i + 0]; out = out (c ~ /[A-Za-z0-9._~-]/ || index(also, c) ? c : sprintf("%%%02X", $i)) } }
+    END { printf "%s", out }'
+}
+
+# curl METHOD ADDRESS [HEADER]: what was answered, and its status as the last line. Nothing secret is on a command line.
+signed() {
+  quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+  {
+    printf 'user = "%s:%s"\n' "$(quoted "$AWS_ACCESS_KEY_ID")" "$(quoted "$AWS_SECRET_ACCESS_KEY")"
+    [ -z "${AWS_SESSION_TOKEN:-}" ] || printf 'header = "x-amz-security-token: %s"\n' "$(quoted "$AWS_SESSION_TOKEN")"
+    # Of nothing: every body here is empty.
+    printf 'header = "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"\n'
+    [ "$1" = GET ] || printf 'data-binary = ""\nheader = "content-type: application/octet-stream"\n'
+    [ -z "${3:-}" ] || printf 'header = "%s"\n' "$3"
+  } | curl -q -sS --config - --aws-sigv4 "aws:amz:$region:s3" --connect-timeout 5 --max-time 20 --max-filesize 4194304 \
+    -w '\n%{http_code}' -X "$1" "$2" 2>&1
+}
+by_aws() {
+  verb=$1
+  shift
+  timeout -s KILL 120 env AWS_PAGER= aws s3api "$verb" --bucket "$bucket" --region "$region" ${endpoint:+"--endpoint-url=$endpoint"} \
+    --cli-connect-timeout 5 --cli-read-timeout 15 --output text "$@"
+}
+
+# The listing's answer as lines of "<bytes> <key after the prefix>"; a last line "more <token>" where it goes on.
+read_page() {
+  prefix=$1 awk '
+    function bytes(c) {
+      if (c < 128) return sprintf("%c", c)
+      if (c < 2048) return sprintf("%c%c", 192 + int(c / 64), 128 + c % 64)
+      if (c < 65536) return sprintf("%c%c%c", 224 + int(c / 4096), 128 + int(c / 64) % 64, 128 + c % 64)
+      return sprintf("%c%c%c%c", 240 + int(c / 262144), 128 + int(c / 4096) % 64, 128 + int(c / 64) % 64, 128 + c % 64)
+    }
+    function plain(t,  out, word, c, i, base) {
+      gsub(/&lt;/, "<", t); gsub(/&gt;/, ">", t); gsub(/&quot;/, "\"", t); gsub(/&apos;/, "\047", t)
+      out = ""
+      while (match(t, /&#[0-9A-Fa-fXx]+;/)) {
+        word = tolower(substr(t, RSTART + 2, RLENGTH - 3)); base = 10; c = 0
+        if (substr(word, 1, 1) == "x") { base = 16; word = substr(word, 2) }
+        for (i = 1; i <= length(word); i++) c = c * base + index("0123456789abcdef", substr(word, i, 1)) - 1
+        out = out substr(t, 1, RSTART - 1) bytes(c); t = substr(t, RSTART + RLENGTH)
+      }
+      t = out t
+      gsub(/&amp;/, "\\&", t)
+      return t
+    }
+    function inside(t, name,  a, b) {
+      a = index(t, "<" name ">"); b = index(t, "</" name ">")
+      return a && b > a ? plain(substr(t, a + length(name) + 2, b - a - length(name) - 2)) : ""
+    }
+    { text = text $0 }
+    END {
+      prefix = ENVIRON["prefix"]
+      if (!index(text, "</ListBucketResult>")) exit 1
+      count = split(text, part, /<Contents>/)
+      for (i = 2; i <= count; i++) {
+        found = inside(part[i], "Key")
+        # Asked for this prefix alone: one that reads otherwise was not understood, and must not be left out in silence.
+        if (substr(found, 1, length(prefix)) != prefix) exit 1
+        print inside(part[i], "Size") + 0, substr(found, length(prefix) + 1)
+      }
+      if (inside(text, "IsTruncated") == "true") {
+        next_token = inside(text, "NextContinuationToken")
+        if (next_token == "") exit 1
+        print "more", next_token
+      }
+    }'
+}
+
+# All keys below a prefix, whole or not at all.
+list_bucket() {
+  case $tool in
+    aws)
+      by_aws list-objects-v2 --prefix "$1" --query 'Contents[].[Size,Key]' > "$scratch.page" 2> /dev/null || return 1
+      prefix=$1 awk -F '\t' 'NF > 1 { print $1, substr($2, length(ENVIRON["prefix"]) + 1) }' "$scratch.page"
+      return 0 ;;
+    '') return 1 ;;
+  esac
+  from= pages=0
+  while [ "$pages" -lt 200 ]; do
+    pages=$((pages + 1)) query="list-type=2&max-keys=1000&prefix=$(escape "$1" '')"
+    [ -z "$from" ] || query="continuation-token=$(escape "$from" '')&$query"
+    answer=$(signed GET "$address/$bucket?$query")
+    [ "${answer##*"$newline"}" = 200 ] || return 1
+    printf '%s\n' "${answer%"$newline"*}" | read_page "$1" > "$scratch.page" || return 1
+    grep -v '^more ' "$scratch.page"
+    from=$(sed -n 's/^more //p' "$scratch.page")
+    [ -n "$from" ] || return 0
+  done
+  return 1
+}
+
+# The empty object of this key, on the condition that there is none. 0 made, 1 there before, 3 neither, and says why.
+put_once() {
+  tries=0
+  while [ "$tries" -lt 3 ]; do
+    [ "$tries" -eq 0 ] || sleep "$tries"
+    tries=$((tries + 1))
+    case $tool in
+      curl)
+        answer=$(signed PUT "$address/$bucket/$(escape "$1" /)" 'If-None-Match: *')
+        # 409: another one was writing it at that very moment, and may yet fail.
+        case ${answer##*"$newline"} in 2??) return 0 ;; 412) return 1 ;; 409 | 429 | 5?? | 000) ;; *) break ;; esac ;;
+      aws)
+        if answer=$(by_aws put-object --key "$1" --if-none-match '*' 2>&1); then return 0; fi
+        case $answer in
+          *PreconditionFailed* | *'(412)'*) return 1 ;;
+          *nknown\ options*) answer='this aws cannot write on a condition; it needs a newer one, or curl'; break ;;
+          *AccessDenied* | *'(403)'* | *NoSuchBucket* | *redentials*) break ;;
+        esac ;;
+      *) answer=$why; break ;;
+    esac
+  done
+  why=$(printf '%s' "${answer:-no answer}" | tr '\n' ' ' | cut -c 1-300)
+  return 3
+}
+
+case $DISPATCH_CHECKPOINT_ROOT in s3://*) open_bucket "$DISPATCH_CHECKPOINT_ROOT" ;; esac
+if [ -n "$listing" ]; then
+  [ -n "$bucket" ] || invalid '--list is for a root in a bucket'
+  scratch=$(mktemp "${TMPDIR:-/tmp}/dispatch-publish.XXXXXX") || incomplete 'no temporary file can be made'
+  trap 'rm -f "$scratch" "$scratch.page"' EXIT
+  list_bucket "$key/pub/" > "$scratch" || { say "the bucket could not be listed${tool:+ by $tool}"; exit 3; }
+  sed 's/^[0-9]* //' "$scratch"
+  exit 0
+fi
+
+# The save ------------------------------------------------------------------------------------------------------------------------
+
+# Physical paths: a link that leads out of the run's own folder must not lend another run's files to this one.
 real() {
   real=$(cd -P -- "$1" 2> /dev/null && pwd -P && printf x) || return 1
   real=${real%x}
   real=${real%"$newline"}
 }
-real "$DISPATCH_CHECKPOINT_ROOT" || invalid "the checkpoint root $DISPATCH_CHECKPOINT_ROOT cannot be entered"
-root=$real
-real "${DISPATCH_EXEC_DIR:-}/." || invalid "the folder of this run, '${DISPATCH_EXEC_DIR:-}', cannot be entered"
-[ "$real" = "$root/exec/$attempt" ] || invalid "DISPATCH_EXEC_DIR is not the folder of run $attempt"
+find_in_bucket() {
+  root=$DISPATCH_CHECKPOINT_ROOT
+  [ "${DISPATCH_EXEC_DIR:-}" = "$root/exec/$attempt" ] || invalid "DISPATCH_EXEC_DIR is not the prefix of run $attempt"
+  while :; do case $path in ?*/) path=${path%/} ;; *) break ;; esac; done
+  case $path in s3://*) save=$path ;; /*) invalid "$path is no place in the bucket" ;; *) save=$root/exec/$attempt/$path ;; esac
+  case $save in
+    "$root/exec/$attempt/"?*) relative=${save#"$root/"} ;;
+    *) invalid "$save does not begin with the prefix of this run, $root/exec/$attempt/" ;;
+  esac
+  case /$relative/ in *//* | */./* | */../*) invalid 'PATH has an empty part, or one that is . or ..' ;; esac
+}
+find_in_folder() {
+  real "$DISPATCH_CHECKPOINT_ROOT" || invalid "the checkpoint root $DISPATCH_CHECKPOINT_ROOT cannot be entered"
+  root=$real
+  real "${DISPATCH_EXEC_DIR:-}/." || invalid "the folder of this run, '${DISPATCH_EXEC_DIR:-}', cannot be entered"
+  [ "$real" = "$root/exec/$attempt" ] || invalid "DISPATCH_EXEC_DIR is not the folder of run $attempt"
 
-while :; do case $path in ?*/) path=${path%/} ;; *) break ;; esac; done
-case $path in /*) ;; *) path=./$path ;; esac
-if [ -d "$path" ]; then
-  real "$path" || invalid "$path cannot be entered"
-  save=$real folder=$real
-elif [ -h "$path" ]; then
-  invalid "$path is a link to something that is no folder"
-elif [ -f "$path" ]; then
-  real "${path%/*}/" || invalid "$path cannot be entered"
-  save=$real/${path##*/} folder=$real
-else
-  invalid "$path does not exist"
-fi
-case $save in
-  "$root/exec/$attempt/"?*) relative=${save#"$root/"} ;;
-  *) invalid "$save is not inside the folder of this run, $root/exec/$attempt" ;;
-esac
+  while :; do case $path in ?*/) path=${path%/} ;; *) break ;; esac; done
+  case $path in /*) ;; *) path=./$path ;; esac
+  if [ -d "$path" ]; then
+    real "$path" || invalid "$path cannot be entered"
+    save=$real folder=$real
+  elif [ -h "$path" ]; then
+    invalid "$path is a link to something that is no folder"
+  elif [ -f "$path" ]; then
+    real "${path%/*}/" || invalid "$path cannot be entered"
+    save=$real/${path##*/} folder=$real
+  else
+    invalid "$path does not exist"
+  fi
+  case $save in
+    "$root/exec/$attempt/"?*) relative=${save#"$root/"} ;;
+    *) invalid "$save is not inside the folder of this run, $root/exec/$attempt" ;;
+  esac
+}
+if [ -n "$bucket" ]; then find_in_bucket; else find_in_folder; fi
 case $relative in *[[:cntrl:]]*) invalid 'PATH holds a control character' ;; esac
 
 # The marker's name: RFC 4648 base32 of the path, lower case, no padding. od and awk, because not every node has base32. Bytes that
@@ -130,14 +316,13 @@ case $encoded in
   utf8) invalid 'PATH is no UTF-8' ;;
   *) invalid "PATH has ${encoded:-unknown} bytes below the checkpoint root; 130 are the most" ;;
 esac
-marker=$root/pub/$(printf '%020d-%020d' "$epoch" "$step")-$encoded
+name=$(printf '%020d-%020d' "$epoch" "$step")-$encoded
+marker=$root/pub/$name
 
 # Late ----------------------------------------------------------------------------------------------------------------------------
 
 # The token lies in the job's control folder, beside the marks by which a run loses its right to speak. Where there are none
 # (a scheduler without a wrapper) nothing is late by them, and whoever resolves judges by the points.
-control=${DISPATCH_TOKEN_FILE:-}
-control=${control%/*}
 late() { say "late: $1; nothing that this run saves will be resumed from"; exit 4; }
 refuse_late() {
   [ -n "$control" ] || return 0
@@ -157,7 +342,7 @@ refuse_late() {
 refuse_late
 
 # An announcement is made once: what a marker names was checked when it was made.
-if [ -e "$marker" ]; then say 'already there'; exit 1; fi
+if [ -z "$bucket" ] && [ -e "$marker" ]; then say 'already there'; exit 1; fi
 
 # Complete ------------------------------------------------------------------------------------------------------------------------
 
@@ -292,6 +477,42 @@ check_manifest() {
   fi
 }
 
+# In a bucket only names and sizes are looked at: lines of "<bytes> <key after the save's>" in $scratch.
+stored() { awk -v want="$1" '{ size = $1; sub(/^[0-9]+ /, "") } $0 ~ want && size > 0 { found = 1 } END { exit !found }' "$scratch"; }
+check_bucket() {
+  list_bucket "$key/$relative/" > "$scratch" || incomplete "the bucket could not be listed${tool:+ by $tool}: $why"
+  if [ -n "$manifest" ]; then
+    [ "$(tail -c 1 "$manifest" | od -An -tu1 | tr -d ' ')" = 10 ] || incomplete 'the manifest is empty or cut short'
+    wrong=$(awk -v listed="$scratch" '
+      BEGIN { while ((getline line < listed) > 0) { size = line; sub(/ .*/, "", size); sub(/^[0-9]+ /, "", line); bytes[line] = size } }
+      !/^[0-9]+ [ *][^ ]/ || length($1) > 15 { print "a line of the manifest is not \"<bytes>  <relative path>\": hashes cannot be checked in a bucket"; exit }
+      {
+        name = substr($0, length($1) + 3); sub(/^\.\//, "", name)
+        if (!(name in bytes)) { print name " is missing, and the manifest names it"; exit }
+        if (bytes[name] + 0 != $1 + 0) { print name " has not the " $1 " bytes that the manifest says"; exit }
+      }' "$manifest")
+    [ -z "$wrong" ] || incomplete "$wrong"
+    return 0
+  fi
+  [ -s "$scratch" ] || incomplete "nothing is stored below $save/: a single object needs a --manifest beside it"
+  if [ -z "$framework" ]; then
+    if stored '^commit_success[.]txt$' || stored '^_CHECKPOINT_METADATA$'; then framework=orbax
+    elif stored '^trainer_state[.]json$'; then framework=huggingface
+    else framework=torch-dcp; fi
+  fi
+  case $framework in
+    torch-dcp)
+      stored '^[.]metadata$' || incomplete '.metadata is missing or empty (the coordinator writes it when every rank has written)'
+      stored '[.]distcp$' || incomplete 'no .distcp object in the save' ;;
+    huggingface)
+      stored '^trainer_state[.]json$' || incomplete 'trainer_state.json is missing or empty (the trainer writes it after the weights)'
+      stored '[.](safetensors|bin|distcp|pt)$' || incomplete 'no weights of a model are there' ;;
+    # A bucket renames nothing at once, so orbax writes this last.
+    orbax) awk '$2 == "commit_success.txt" { found = 1 } END { exit !found }' "$scratch" || incomplete 'commit_success.txt is missing: it is written last' ;;
+    *) invalid "a $framework save in a bucket needs a --manifest: what tells that it is complete is inside its files" ;;
+  esac
+}
+
 recognise() {
   case $relative in *.orbax-checkpoint-tmp*) framework=orbax; return 0 ;; esac
   if [ -f _CHECKPOINT_METADATA ] || [ -f orbax.checkpoint ] || [ -f commit_success.txt ]; then framework=orbax
@@ -307,21 +528,26 @@ if [ -n "$manifest" ]; then
   case $manifest in /*) ;; *) manifest=$(pwd)/$manifest ;; esac
 fi
 scratch=$(mktemp "${TMPDIR:-/tmp}/dispatch-publish.XXXXXX") || incomplete 'no temporary file can be made'
-trap 'rm -f "$scratch"' EXIT
+trap 'rm -f "$scratch" "$scratch.page"' EXIT
 trap 'exit 3' HUP INT TERM
-cd -P -- "$folder" || invalid "$folder cannot be entered"
-if [ -n "$manifest" ]; then
-  check_manifest
+if [ -n "$bucket" ]; then
+  [ -n "$tool" ] || incomplete "$why"
+  check_bucket
 else
-  [ -d "$save" ] || incomplete 'a single file needs a --manifest: nothing else tells when it is complete'
-  [ -n "$framework" ] || recognise
-  case $framework in
-    torch-dcp) check_torch_dcp '' ;;
-    deepspeed) check_deepspeed '' ;;
-    megatron) check_megatron ;;
-    huggingface) check_huggingface ;;
-    orbax) check_orbax ;;
-  esac
+  cd -P -- "$folder" || invalid "$folder cannot be entered"
+  if [ -n "$manifest" ]; then
+    check_manifest
+  else
+    [ -d "$save" ] || incomplete 'a single file needs a --manifest: nothing else tells when it is complete'
+    [ -n "$framework" ] || recognise
+    case $framework in
+      torch-dcp) check_torch_dcp '' ;;
+      deepspeed) check_deepspeed '' ;;
+      megatron) check_megatron ;;
+      huggingface) check_huggingface ;;
+      orbax) check_orbax ;;
+    esac
+  fi
 fi
 
 # Durable -------------------------------------------------------------------------------------------------------------------------
@@ -335,7 +561,8 @@ make_durable() {
     sync "$above" 2> /dev/null || return 1
   done
 }
-if ! make_durable; then
+# A bucket has it when it has answered.
+if [ -z "$bucket" ] && ! make_durable; then
   # Either the disk refused, or this node's `sync` takes no files: then it can only be told to write everything.
   if sync "$root" 2> /dev/null; then incomplete 'its files could not be written to stable storage'; fi
   sync || incomplete 'its files could not be written to stable storage'
@@ -345,11 +572,15 @@ refuse_late
 
 # Announced -----------------------------------------------------------------------------------------------------------------------
 
-if ! (set -C; : > "$marker") 2> /dev/null; then
+if [ -n "$bucket" ]; then
+  put_once "$key/pub/$name"
+  case $? in 0) ;; 1) say 'already there'; exit 1 ;; *) incomplete "the marker could not be made in $root/pub: $why" ;; esac
+elif (set -C; : > "$marker") 2> /dev/null; then
+  sync "$marker" "$root/pub" 2> /dev/null || sync
+else
   if [ -e "$marker" ]; then say 'already there'; exit 1; fi
   incomplete "the marker could not be made in $root/pub"
 fi
-sync "$marker" "$root/pub" 2> /dev/null || sync
 printf 'published step %s: %s\n' "$step" "$relative"
 
 # Reported ------------------------------------------------------------------------------------------------------------------------
@@ -361,7 +592,8 @@ report() {
   read -r token < "$DISPATCH_TOKEN_FILE" || [ -n "$token" ] || return 0
   case $token in *[!A-Za-z0-9._~+/=-]*) say 'not reported: the token cannot be read'; return 0 ;; esac
   if ! command -v curl > /dev/null; then say 'not reported: this node has no curl'; return 0; fi
-  size=$(find "$save" -type f -exec ls -ln {} + | awk '{ sum += $5 } END { printf "%.0f", sum }')
+  if [ -n "$bucket" ]; then size=$(awk '{ sum += $1 } END { printf "%.0f", sum }' "$scratch")
+  else size=$(find "$save" -type f -exec ls -ln {} + | awk '{ sum += $5 } END { printf "%.0f", sum }'); fi
   escaped=$(printf '%s' "$relative" | sed 's/[\\"]/\\&/g')
   # The token comes by standard input: a command line can be read by everybody on the node.
   answer=$(printf 'header = "Authorization: Bearer %s"\n' "$token" |

@@ -18,6 +18,7 @@ import { restartSentence, why } from '../job/why.ts';
 import type { Clock } from '../local/clock.ts';
 import { openStore } from '../local/store.ts';
 import { createSystem, type System } from '../local/system.ts';
+import { printable } from './printable.ts';
 import { storySpec } from './story.ts';
 import { tell } from './tell.ts';
 
@@ -163,7 +164,7 @@ const run = async (system: System, entry: ClusterEntry, options: Options, around
   const { view, commits } = await follow(system, born.view.job, options.json, around);
   if (options.json) out(`${JSON.stringify({ plan, events: commits, job: statusOf(view) }, null, 2)}\n`);
   // Last, the one sentence that the user of a restarted job needs: why, by which rule, from where.
-  else for (const line of ['', why(view), restartSentence(view)].filter((text, i) => i === 0 || text !== '')) out(`${line}\n`);
+  else for (const line of ['', why(view), restartSentence(view)].filter((text, i) => i === 0 || text !== '')) out(`${printable(line)}\n`);
   return view.ended?.outcome.state === 'succeeded' ? 0 : 1;
 };
 
@@ -189,7 +190,7 @@ const follow = async (system: System, job: string, quiet: boolean, { clock, out,
       }
     }
     if (view?.ended) break;
-    if (live && view) live.text = why(view);
+    if (live && view) live.text = printable(why(view));
     await new Promise<void>((resolve) => clock.after(FOLLOW_MS, resolve));
   }
   live?.stop();

@@ -2,9 +2,16 @@
 import type { Event } from '../job/event.ts';
 import type { View } from '../job/view.ts';
 import { causeWords, deciderWords, resumeWords } from '../job/why.ts';
+import { printable } from './printable.ts';
 
 /** The line, or undefined for events that only matter to the record. `view` is the fold up to and including the event's commit. */
 export const tell = (event: Event, view: View): string | undefined => {
+  const line = lineOf(event, view);
+  // Much of it is what a cluster or a person wrote.
+  return line === undefined ? undefined : printable(line);
+};
+
+const lineOf = (event: Event, view: View): string | undefined => {
   switch (event.type) {
     case 'job_submitted':
       return `job ${view.job} accepted`;
@@ -34,7 +41,8 @@ export const tell = (event: Event, view: View): string | undefined => {
       return `attempt ${event.n} is back in the queue as run ${event.run}`;
     case 'recovery_decided': {
       const does = event.action.kind === 'relaunch' ? `relaunch from ${event.action.from}` : 'requeue';
-      return `${deciderWords(view, event.by)} applies: ${does}, not before ${new Date(event.notBefore).toISOString().slice(11, 19)}`;
+      const when = event.notBefore === 0 ? 'at once' : `not before ${new Date(event.notBefore).toISOString().slice(11, 19)}`;
+      return `${deciderWords(view, event.by)} applies: ${does}, ${when}`;
     }
     case 'escalation_raised':
       return `question ${event.id}: ${event.says} (${event.options.join(', ')}; ${event.onExpiry} at ${new Date(event.expiresAt).toISOString()})`;

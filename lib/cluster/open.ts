@@ -5,17 +5,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import type { ClusterConfiguration } from '../app/ports.ts';
+import type { ClusterConfiguration, LoginConfiguration, SecretConfiguration } from '../app/ports.ts';
+import type { Credentials } from '../checkpoint/open-bucket.ts';
 import { canonical } from '../job/canonical.ts';
-import type { ClusterEntry } from './configuration.ts';
+import type { ClusterEntry, Configuration } from './configuration.ts';
 import type { Adapter } from './port.ts';
+import type { SecretSource } from './secret.ts';
+import type { Buckets } from './slurm/launch.ts';
 
 export interface Opening {
   readonly tag: string;
   readonly now: () => number;
   readonly random: () => number;
-  /** Reads a private key by the name that the configuration gives it; locally a file. */
-  readonly secret?: (name: string) => Promise<string>;
+  /** Reads a private key by the name that the configuration gives it; locally a file. `fresh`: the one that was kept was refused. */
+  readonly secret?: (name: string, fresh?: boolean) => Promise<string>;
+  /** Values of what programs are given, by the names of the configuration's secrets; apart from keys, so that no spec can name one. */
+  readonly programSecret?: SecretSource;
+  /** Of a role that a bucket names; without it roles cannot be used. */
+  readonly credentialsOf?: (role: string) => Credentials;
   /** The token by which a run of an attempt may report publications; without it none is issued. */
   readonly tokenOf?: (job: string, n: number) => Promise<string>;
 }
@@ -39,11 +46,37 @@ export const openCluster = async (entry: ClusterEntry, opening: Opening): Promis
       const file = logins.find((login) => login.id === name)?.privateKeyFile;
       return file === undefined ? '' : sha256(await secretOf(opening)(file));
     },
-    logins: logins.map(({ id, user, allow }) => ({ id, user, ...(allow ? { allow } : {}) })),
+    ...(entry.rootId === undefined ? {} : { rootId: entry.rootId }),
+    logins: logins.map(({ id, user, allow, defaults }) => ({
+      id,
+      user,
+      ...(allow ? { allow } : {}),
+      ...(defaults ? { defaults: said(defaults) } : {}),
+    })),
   };
 };
 
-const secretOf = (opening: Opening): ((name: string) => Promise<string>) => opening.secret ?? ((name) => readFile(name, 'utf8'));
+/** What planning needs to know of the configuration's secrets: who may name which. */
+export const secretNames = (secrets: Configuration['secrets']): readonly SecretConfiguration[] =>
+  Object.entries(secrets).map(([name, { allow, logins }]) => ({ name, ...(allow ? { allow } : {}), ...(logins ? { logins } : {}) }));
+
+/** Told by the plan: a job whose saves nobody can list would wait for ever at its first relaunch. */
+const usable = (buckets: SlurmEntry['buckets'], { credentialsOf }: Opening): Buckets =>
+  Object.fromEntries(
+    Object.entries(buckets).map(([name, bucket]) => [
+      name,
+      bucket.role === undefined || credentialsOf ? bucket : { ...bucket, unusable: 'names a role, and this deployment assumes none' },
+    ]),
+  );
+
+type Defaults = NonNullable<LoginConfiguration['defaults']>;
+const said = ({ account, qos, partition }: NonNullable<Login['defaults']>): Defaults => ({
+  ...(account === undefined ? {} : { account }),
+  ...(qos === undefined ? {} : { qos }),
+  ...(partition === undefined ? {} : { partition }),
+});
+
+const secretOf = (opening: Opening): NonNullable<Opening['secret']> => opening.secret ?? ((name) => readFile(name, 'utf8'));
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 type SlurmEntry = Extract<ClusterEntry, { kind: 'slurm' }>;
@@ -51,6 +84,7 @@ type Login = NonNullable<SlurmEntry['logins']>[number];
 
 const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening: Opening): Promise<Adapter> => {
   const { createSlurmAdapter } = await import('./slurm/adapter.ts');
+  const { bucketsOf } = await import('../checkpoint/open-bucket.ts');
   const { publisherFile } = await import('../checkpoint/publisher.ts');
   const sources = { random: (bytes: number) => randomBytes(bytes), nowMs: () => performance.now() };
   const secret = secretOf(opening);
@@ -65,6 +99,10 @@ const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening
     now: opening.now,
     random: opening.random,
     helpers: [publisherFile()],
+    defaultsOf: (name) => said(logins.find((login) => login.id === name)?.defaults ?? {}),
+    buckets: { at: usable(entry.buckets, opening), open: bucketsOf(entry.buckets, opening.credentialsOf) },
+    purges: entry.purges,
+    ...(opening.programSecret ? { secret: opening.programSecret } : {}),
     // Only to where the configuration says that runs reach us: a token must not be offered to whoever listens on a node.
     ...(entry.apiUrl === undefined ? {} : { apiUrl: entry.apiUrl }),
     ...(opening.tokenOf && entry.apiUrl !== undefined ? { tokenOf: opening.tokenOf } : {}),
@@ -73,10 +111,18 @@ const slurmAdapter = async (entry: SlurmEntry, logins: readonly Login[], opening
       const login = logins.find((one) => one.id === name);
       if (!login?.privateKeyFile) return undefined;
       const { host, port, hostKeys, jump } = transport;
-      const hops = jump.map((hop) => ({ ...hop, privateKey: () => secret(hop.privateKeyFile) }));
+      const hops = jump.map((hop) => ({ ...hop, privateKey: (fresh?: boolean) => secret(hop.privateKeyFile, fresh) }));
       const key = login.privateKeyFile;
       return ssh!(
-        { host, port, user: login.user, hostKeys, privateKey: () => secret(key), jump: hops, totalSeconds: SESSION_SECONDS },
+        {
+          host,
+          port,
+          user: login.user,
+          hostKeys,
+          privateKey: (fresh?: boolean) => secret(key, fresh),
+          jump: hops,
+          totalSeconds: SESSION_SECONDS,
+        },
         sources,
       );
     },

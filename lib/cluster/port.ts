@@ -5,6 +5,8 @@
  * the verb that met it, because "could not look" must never read as "is not there".
  * Instants are milliseconds since 1970; `cluster…` by the cluster's clock.
  */
+import type { Doomed } from '../checkpoint/collect.ts';
+import type { Removal } from '../checkpoint/port.ts';
 import type { Probe } from '../job/capability.ts';
 import type { Cause, Outcome } from '../job/cause.ts';
 import type { Finding, Gate, LiveState, PendingGroup, Point, Receipt, Resources, Run } from '../job/event.ts';
@@ -66,6 +68,8 @@ export interface Session {
   outputBytes?(targets: readonly Target[]): Promise<ReadonlyMap<string, number> | undefined>;
   /** Every marker in `pub/` of the job and every base written by a claim; undefined: could not be listed completely. */
   listPublications(job: string, spec: Spec): Promise<Publications | undefined>;
+  /** Removes saves, marker first, as checkpoint/collect.ts decided; in repeated calls where it is much. Absent where nothing is kept. */
+  collect?(job: string, spec: Spec, doomed: readonly Doomed[]): Promise<CollectAnswer>;
   /** A piece of what a run wrote, read where the cluster keeps it. */
   output?(asked: OutputAsked): Promise<OutputAnswer>;
   /** What is to be known of an object that somebody else submitted, to watch it from now on. */
@@ -88,6 +92,10 @@ export type OutputAnswer =
   /** Nothing was written yet, or it is gone. */
   | { readonly kind: 'none' }
   | { readonly kind: 'unreachable'; readonly says: string };
+
+export type CollectAnswer =
+  /** `left`: how many of the doomed there was no time for. */
+  ({ readonly kind: 'removed'; readonly left: number } & Removal) | { readonly kind: 'unreachable'; readonly says: string };
 
 export type AdoptAnswer =
   /** `receipt.identity` is the object's own name. */
@@ -197,4 +205,6 @@ export interface Publications {
   readonly publications: readonly Publication[];
   /** Points fixed by claims whose base was written (protocols §8.2). */
   readonly bases: readonly { readonly n: number; readonly run: number; readonly base: Point }[];
+  /** Bases that are there and cannot be read: they fix points that nobody knows, so nothing may be removed. Absent: none. */
+  readonly unread?: number;
 }

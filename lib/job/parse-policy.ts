@@ -72,7 +72,7 @@ const relaunch = object(
     max: required(uses),
     backoff: withDefault(backoff, defaultBackoff),
     // No default: whether work that was saved may be thrown away is the user's word, never a guess.
-    from: required(choice(['checkpoint', 'scratch'] as const, 'start')),
+    from: required(choice(['checkpoint', 'scratch'] as const, 'start'), 'checkpoint or scratch'),
     excludeNodes: optional(object({ max: withDefault(whole(1, 64), () => 8) })),
     scale: optional(scale),
   },
@@ -83,7 +83,7 @@ const answers = unique(listOf(choice(RULE_ANSWERS, 'answer'), 16));
 const escalateForm = object({
   options: required(answers),
   expiresAfter: withDefault(duration(LONGEST_QUESTION_SECONDS), () => TIMING.questionSeconds as number),
-  onExpiry: required(choice(RULE_ANSWERS, 'answer')),
+  onExpiry: required(choice(RULE_ANSWERS, 'answer'), 'one of the options'),
 });
 const escalate = checked(escalateForm, ({ options, expiresAfter, onExpiry }, path, faults) => {
   if (!options.includes(onExpiry))
@@ -98,7 +98,9 @@ const escalate = checked(escalateForm, ({ options, expiresAfter, onExpiry }, pat
 
 const actionForm = object({
   relaunch: optional(relaunch),
-  requeue: optional(object({ max: required(uses), by: required(choice(['scheduler', 'supervisor'] as const, 'enforcer')) })),
+  requeue: optional(
+    object({ max: required(uses), by: required(choice(['scheduler', 'supervisor'] as const, 'enforcer'), 'scheduler or supervisor') }),
+  ),
   escalate: optional(escalate),
   stop: optional(object({})),
 });
@@ -141,7 +143,7 @@ const on: Read<Rule['on']> = (value, path, faults) => {
 const rule: Read<Rule> = object({ on: required(on), when: optional(when), do: required(action) });
 
 const limitsForm = object({
-  attempts: required(whole(1, MOST_ATTEMPTS)),
+  attempts: required(whole(1, MOST_ATTEMPTS), 'a whole number from 1 to 1,000'),
   wallClock: optional(duration()),
   attemptsWithoutProgress: optional(uses),
   stalledAfter: optional(duration()),
@@ -155,8 +157,11 @@ const limits: Read<Policy['limits']> = checked(limitsForm, ({ attempts, wallCloc
 
 const policyForm: Read<Policy> = object({
   rules: withDefault(listOf(rule, MOST_RULES, 0), () => [] as Rule[]),
-  unmatched: required(choice(['escalate', 'stop', 'relaunch_once'] as const, 'answer to an unmatched end')),
-  limits: required(limits),
+  unmatched: required(
+    choice(['escalate', 'stop', 'relaunch_once'] as const, 'answer to an unmatched end'),
+    'escalate, stop or relaunch_once',
+  ),
+  limits: required(limits, '{"attempts": ...}'),
 });
 
 export const policy: Read<Policy> = (value, path, faults) => {

@@ -13,8 +13,14 @@ export interface Field<T, Optional extends boolean> {
   readonly read: Read<T>;
   readonly optional: Optional;
   readonly fallback?: () => T;
+  /** What to write where it is missing, in words. */
+  readonly write?: string;
 }
-export const required = <T>(read: Read<T>): Field<T, false> => ({ read, optional: false });
+export const required = <T>(read: Read<T>, write?: string): Field<T, false> => ({
+  read,
+  optional: false,
+  ...(write === undefined ? {} : { write }),
+});
 export const optional = <T>(read: Read<T>): Field<T, true> => ({ read, optional: true });
 export const withDefault = <T>(read: Read<T>, fallback: () => T): Field<T, false> => ({ read, optional: false, fallback });
 
@@ -45,7 +51,9 @@ export const object =
       const member = Object.hasOwn(value, key) ? value[key] : undefined;
       if (member !== undefined) given[key] = field.read(member, childPath(path, key), faults);
       else if (field.fallback) given[key] = field.fallback();
-      else if (!field.optional) refuse(faults, childPath(path, key), 'missing', 'is required');
+      else if (!field.optional) {
+        refuse(faults, childPath(path, key), 'missing', field.write === undefined ? 'is required' : `is required: ${field.write}`);
+      }
     }
     return faults.met === before ? (given as Given<S>) : undefined;
   };

@@ -5,6 +5,7 @@ import type { Cause, Outcome } from './cause.ts';
 import type { Because, DecidedBy, Point } from './event.ts';
 import { attemptOfEpoch } from './identity.ts';
 import { usesOf } from './limit.ts';
+import { standingAnswer } from './question.ts';
 import { type AttemptView, blockingQuestion, type Decision, jobState, lastAttempt, type View } from './view.ts';
 
 const nodesOf = (outcome: Outcome): string => {
@@ -112,7 +113,7 @@ const liveWords = (view: View, attempt: AttemptView): string => {
   const state: Partial<Record<AttemptView['state'], string>> = {
     planned: attempt.deferred ? `waits to be sent again: ${attempt.deferred.reason}` : 'is being sent',
     uncertain: 'was sent and its answer was lost: looking whether it landed',
-    gated: attempt.releasedAt === undefined ? 'is on the cluster behind its gate' : 'was released',
+    gated: attempt.releasedAt === undefined ? gatedWords(view, attempt) : 'was released',
     queued: `waits in the queue${attempt.pending ? `: ${attempt.pending.reason}` : ''}`,
     starting: 'is starting',
     running: `is running${attempt.run > 0 ? `, run ${attempt.run}` : ''}`,
@@ -120,6 +121,13 @@ const liveWords = (view: View, attempt: AttemptView): string => {
     ending: 'is ending',
   };
   return `attempt ${attempt.n} ${state[attempt.state] ?? attempt.state}${restart ? `; ${restart}` : ''}`;
+};
+
+/** A release waits while an earlier run may still be alive (protocols §6.3): minutes that somebody will ask about. */
+const gatedWords = (view: View, attempt: AttemptView): string => {
+  const doubtful = view.attempts.findLast((a) => a.n < attempt.n && a.processes === 'unknown');
+  if (!doubtful) return 'is on the cluster behind its gate';
+  return `waits behind its gate until what may be left of attempt ${doubtful.n} is fenced off`;
 };
 
 const decisionWords = (view: View, decision: Decision, attempt: AttemptView): string => {
@@ -145,7 +153,15 @@ const words = (view: View): string => {
     return `${question.says}; waiting for an answer to ${question.id} (${question.options.join(', ')}) until ${new Date(question.expiresAt).toISOString()}, then ${question.onExpiry}`;
   if (!attempt) return 'accepted; the first attempt is not planned yet';
   if (view.decision) return decisionWords(view, view.decision, attempt);
-  return attempt.outcome ? `attempt ${attempt.n} ${fateWords(attempt.outcome)}; deciding what follows` : liveWords(view, attempt);
+  return attempt.outcome ? `attempt ${attempt.n} ${fateWords(attempt.outcome)}; ${nextWords(view, attempt)}` : liveWords(view, attempt);
+};
+
+/** What an answer means for it, for as long as that takes: an end is looked at once more, and `wait` is days. */
+const nextWords = (view: View, attempt: AttemptView): string => {
+  const standing = standingAnswer(view, attempt);
+  if (standing?.kind === 'end') return `${becauseWords(view, standing.because)}: the job ends`;
+  if (standing?.kind === 'wait') return `the answer was 'wait': asked again at ${new Date(standing.until).toISOString()}`;
+  return 'deciding what follows';
 };
 
 const endWords = (view: View, attempt: AttemptView | undefined): string => {

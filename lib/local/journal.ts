@@ -18,7 +18,7 @@ import { appendWhole, wholeLines } from './lines.ts';
 import { StartRefused } from './refusal.ts';
 
 /** What changes the world; looks do not, and are not kept. */
-const VERBS = ['submit', 'fence', 'release', 'cancel', 'discard', 'requeue'] as const;
+const VERBS = ['submit', 'fence', 'release', 'cancel', 'discard', 'requeue', 'collect'] as const;
 type JournalVerb = (typeof VERBS)[number];
 
 const headSchema = z.strictObject({ journal: z.literal(1), cluster: z.string(), shape: z.enum(['slurm', 'kubernetes']), nextId: z.int() });
@@ -117,7 +117,7 @@ const isOver = ({ state }: World, tag: string, job: string): boolean => {
 
 const namedSchema = z.object({ identity: z.string() });
 const jobOf = ({ verb, given: [first] }: Line): string => {
-  if (verb === 'fence') return String(first);
+  if (verb === 'fence' || verb === 'collect') return String(first);
   const named = namedSchema.safeParse(first).data;
   return (named && parseIdentity(named.identity)?.job) ?? '';
 };

@@ -57,10 +57,14 @@ const existing = (error: NodeJS.ErrnoException): false => {
 
 /** `<pid> <boot> <start>`: a number alone comes round again, most of all in containers, where everything is process 1. */
 const ownerText = async (pid: number): Promise<string> => {
-  const [boot, stat] = await Promise.all([proc('/proc/sys/kernel/random/boot_id'), proc(`/proc/${pid}/stat`)]);
-  // The command's name, in parentheses, may hold spaces; the start time is the 20th field after it.
-  const started = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  return `${pid} ${boot?.trim() ?? '-'} ${started ?? '-'}\n`;
+  const [boot, fields] = await Promise.all([proc('/proc/sys/kernel/random/boot_id'), statOf(pid)]);
+  return `${pid} ${boot?.trim() ?? '-'} ${fields?.[19] ?? '-'}\n`;
+};
+
+/** The fields of /proc/<pid>/stat after the command's name, which may hold spaces: the state, …, the 20th is the start time. */
+const statOf = async (pid: number): Promise<readonly string[] | undefined> => {
+  const stat = await proc(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 };
 
 const proc = (path: string): Promise<string | undefined> =>
@@ -80,5 +84,7 @@ const isAlive = async (holder: string): Promise<boolean> => {
     // EPERM: it lives under another account.
     return saysOf(error) === 'EPERM' && (await ownerText(pid)) === holder;
   }
+  // Killed, and its parent does not ask after it: it keeps its number, for ever where process 1 of a container reaps nobody.
+  if (/^[ZX]$/.test((await statOf(pid))?.[0] ?? '')) return false;
   return (await ownerText(pid)) === holder;
 };

@@ -4,13 +4,15 @@
  */
 import type { ClusterConfiguration } from '../app/ports.ts';
 import { issueToken } from '../checkpoint/token.ts';
-import type { ClusterEntry } from '../cluster/configuration.ts';
-import { openCluster } from '../cluster/open.ts';
+import type { ClusterEntry, Configuration } from '../cluster/configuration.ts';
+import { openCluster, secretNames } from '../cluster/open.ts';
+import { boundedSecrets, type SecretSource } from '../cluster/secret.ts';
 import { localApi } from './api.ts';
 import { startEndpoint } from './endpoint/endpoint.ts';
 import type { Folder } from './folder.ts';
 import { openJournaled } from './journal.ts';
 import { openNoticeLog } from './notice-log.ts';
+import { secretFiles } from './secret-files.ts';
 import type { ApiServer } from './server.ts';
 import { connectStore, connectSupervisors, later } from './services.ts';
 import type { Started, Surroundings } from './start.ts';
@@ -19,12 +21,7 @@ import { createSystem } from './system.ts';
 const STOP_MS = 30_000;
 
 /** Throws StartRefused when the folder holds something that cannot be used. */
-export const runLocal = async (
-  folder: Folder,
-  entries: readonly ClusterEntry[],
-  server: ApiServer,
-  around: Surroundings,
-): Promise<Started> => {
+export const runLocal = async (folder: Folder, configuration: Configuration, server: ApiServer, around: Surroundings): Promise<Started> => {
   const { clock, random, log } = around;
   // Closed in the opposite order, also when a later one cannot be had.
   const closing: (() => void | Promise<void>)[] = [];
@@ -33,13 +30,24 @@ export const runLocal = async (
   };
   try {
     const clusters: ClusterConfiguration[] = [];
-    for (const entry of entries) clusters.push(await clusterOf(entry, folder, around, closing));
+    const programSecret = secretsOf(configuration, around);
+    for (const entry of configuration.clusters) clusters.push(await clusterOf(entry, folder, { ...around, programSecret }, closing));
     const notices = await openNoticeLog(folder.notices);
     closing.push(notices.close);
     const record = await connectStore(folder, around);
     closing.push(record.close);
     const supervisors = later(() => connected.supervisors);
-    const system = createSystem({ store: record.store, clusters, tag: folder.tag, clock, random, log, supervisors, bus: notices });
+    const system = createSystem({
+      store: record.store,
+      clusters,
+      secrets: secretNames(configuration.secrets),
+      tag: folder.tag,
+      clock,
+      random,
+      log,
+      supervisors,
+      bus: notices,
+    });
     closing.push(system.stop);
     const endpoint = await startEndpoint({ engine: system.engine });
     closing.push(endpoint.close);
@@ -63,15 +71,21 @@ export const runLocal = async (
   }
 };
 
+/** Of the configuration's files, read when a launch needs one. */
+const secretsOf = ({ secrets }: Configuration, { clock }: Surroundings): SecretSource => {
+  const files = new Map(Object.entries(secrets).flatMap(([name, { file }]) => (file === undefined ? [] : [[name, file] as const])));
+  return boundedSecrets(secretFiles(files), [...files.keys()], { now: clock.now });
+};
+
 /** A memory cluster lives in the folder, so that it outlives this process as a real one would. */
 const clusterOf = async (
   entry: ClusterEntry,
   folder: Folder,
-  { clock, random }: Surroundings,
+  { clock, random, programSecret }: Surroundings & { readonly programSecret: SecretSource },
   closing: (() => void)[],
 ): Promise<ClusterConfiguration> => {
   const tokenOf = async (job: string, n: number): Promise<string> => issueToken(folder.tokenKeys, job, n);
-  const opened = await openCluster(entry, { tag: folder.tag, now: clock.now, random, tokenOf });
+  const opened = await openCluster(entry, { tag: folder.tag, now: clock.now, random, tokenOf, programSecret });
   if (entry.kind !== 'memory') return opened;
   const journaled = await openJournaled({
     path: folder.memory(entry.id),

@@ -7,7 +7,7 @@
 import type { Ports } from '../app/ports.ts';
 import { admission, checkHost, isLoopback, readTokenFile } from './address.ts';
 import type { Clock } from './clock.ts';
-import { readClusters } from './clusters.ts';
+import { readLocalConfiguration } from './clusters.ts';
 import { openFolder } from './folder.ts';
 import { StartRefused } from './refusal.ts';
 import { startServer } from './server.ts';
@@ -50,7 +50,7 @@ export const startLocal = async (options: StartOptions, around: Surroundings): P
     throw new StartRefused(
       `--host ${host} can be reached from other machines: give --token-file FILE with the bearer token that callers must send`,
     );
-  const entries = await readClusters(options.config);
+  const configuration = await readLocalConfiguration(options.config);
   const token = tokenFile === undefined ? undefined : await readTokenFile(tokenFile);
   // The address before the folder: a taken port must leave no trace, and a taken folder leaves none anyway.
   const server = await startServer({ host, port, admits: admission(token) });
@@ -59,7 +59,7 @@ export const startLocal = async (options: StartOptions, around: Surroundings): P
     try {
       // Loaded only now: what refuses a start should not take a second to say so.
       const { runLocal } = await import('./run.ts');
-      return await runLocal(folder, entries, server, around);
+      return await runLocal(folder, configuration, server, around);
     } catch (error) {
       // A refusal left everything in it as it was.
       await folder.release(folder.clean && error instanceof StartRefused);

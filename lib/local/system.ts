@@ -8,7 +8,7 @@ import { advanceHandler } from '../../functions/advance.ts';
 import { parkHandler } from '../../functions/park.ts';
 import { pollHandler } from '../../functions/poll.ts';
 import { reconcileHandler } from '../../functions/reconcile.ts';
-import type { Bus, ClusterConfiguration, Ports, Supervisors } from '../app/ports.ts';
+import type { Bus, ClusterConfiguration, Ports, SecretConfiguration, Supervisors } from '../app/ports.ts';
 import { probes } from '../app/probes.ts';
 import { executionInput, executionName } from '../aws/supervisors.ts';
 import { TIMING } from '../job/timing.ts';
@@ -21,6 +21,8 @@ import { createFlights, type Flights } from './flights.ts';
 export interface SystemOptions {
   readonly store: RecordStore;
   readonly clusters: readonly ClusterConfiguration[];
+  /** Secrets that programs may be given; absent: none. */
+  readonly secrets?: readonly SecretConfiguration[];
   readonly tag: string;
   readonly clock: Clock;
   /** [0, 1). */
@@ -68,6 +70,7 @@ export const createSystem = (options: SystemOptions): System => {
     supervisors: options.supervisors ?? engineSupervisors(engine, log),
     ...(options.bus ? { bus: options.bus } : {}),
     clusters,
+    ...(options.secrets ? { secrets: options.secrets } : {}),
     probeOf: probes(() => ports),
     tag: options.tag,
     now: clock.now,

@@ -1,5 +1,4 @@
 /** The OpenAPI document: valid by a public validator, as reviewed, true of the answers, and enough to make a client from. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { makeDocument } from '../../lib/api/document.ts';
@@ -33,14 +32,6 @@ describe('the table', () => {
     expect(new Set(ROUTES.map((one) => one.id)).size).toBe(ROUTES.length);
     expect(new Set(ROUTES.map((one) => `${one.method} ${one.path}`)).size).toBe(ROUTES.length);
     for (const one of ROUTES) for (const code of problemsOf(one)) expect(PROBLEMS[code], `${one.id}: ${code}`).toBeDefined();
-  });
-  test('every route is served by exactly one door, and no door serves what is not there', () => {
-    const folder = new URL('../../functions/', import.meta.url);
-    const served = readdirSync(folder).flatMap((file) => {
-      const text = readFileSync(new URL(file, folder), 'utf8');
-      return text.includes('lib/aws/http.ts') ? [...text.matchAll(/'([a-z][A-Za-z]+)'/g)].map(([, id]) => id!) : [];
-    });
-    expect(served.toSorted()).toEqual(ROUTES.map((one) => one.id).toSorted());
   });
   test('every property of a path’s template is described, and nothing else is', () => {
     for (const { id, path, params } of ROUTES)

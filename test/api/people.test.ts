@@ -30,6 +30,7 @@ describe('escalations of jobs', () => {
     const { answerAt } = (body['items'] as { answerAt: string }[])[0]!;
     const answered = await ask('POST', answerAt, { body: { answer: 'relaunch' } });
     expect([answered.status, answered.body['state']]).toEqual([200, 'recovering']);
+    expect(answered.body['why']).toBe("Attempt 1 exited with 3: the answer 'relaunch' to q1 relaunches it from checkpoint, at once.");
     const second = await ask('POST', answerAt, { body: { answer: 'stop' } });
     expect([second.status, second.body['code']]).toEqual([409, 'escalation/closed']);
     expect((await ask('GET', '/escalations')).body['items']).toEqual([]);
@@ -39,7 +40,10 @@ describe('escalations of jobs', () => {
     const { send, job, clock } = await asking();
     const all = Array.from({ length: 8 }, () => send('POST', `/jobs/${job}/escalations/q1/answer`, { body: { answer: 'stop' } }));
     await clock.advance(10_000);
-    expect((await Promise.all(all)).map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
+    const answers = await Promise.all(all);
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
+    const winner = answers.find((answer) => answer.status === 200);
+    expect(winner?.body['why']).toBe("Attempt 1 exited with 3; q1 was answered 'stop': the job ends.");
   });
   test('P2.6 the token is given to who may answer, answers by the machine, and is in no other answer', async () => {
     const { ask, job, system, ended } = await asking();

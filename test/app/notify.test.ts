@@ -36,7 +36,20 @@ const STORY: Given = {
 
 /** Nothing that is told depends on these. */
 const APART = new Set([
-  ...['read', 'readAt', 'goingOn', 'readHead', 'readHeads', 'readWake', 'readWatch', 'readLease', 'getBlob', 'listActive', 'listUnended', 'listOwed'],
+  ...[
+    'read',
+    'readAt',
+    'goingOn',
+    'readHead',
+    'readHeads',
+    'readWake',
+    'readWatch',
+    'readLease',
+    'getBlob',
+    'listActive',
+    'listUnended',
+    'listOwed',
+  ],
   ...['listUnnotified', 'readCluster', 'connect', 'close', 'clock', 'probe', 'find', 'observe', 'outputBytes', 'listPublications'],
   ...['renewLease', 'takeSlot', 'returnSlot', 'seen', 'countTry'],
 ]);

@@ -4,7 +4,7 @@ import type { ClusterConfiguration, Ports } from '../../lib/app/ports.ts';
 import { reconcile } from '../../lib/app/reconcile.ts';
 import { createMemoryStore } from '../../lib/record/memory-store.ts';
 import { BATCH_LIMIT, type RecordStore } from '../../lib/record/port.ts';
-import { aCommit, aJob, aMove, aWake, HOUR, T0 } from '../contract/store/given.ts';
+import { aCommit, aJob, aMove, aSummary, aWake, HOUR, T0 } from '../contract/store/given.ts';
 
 const JOBS = 2 * BATCH_LIMIT + 1;
 
@@ -50,7 +50,10 @@ test('P2.4: given jobs that wait, then two reads for each hundred of them and no
   const { store, calls } = counted(createMemoryStore());
   for (let i = 0; i < JOBS; i++) await quiet(store);
   for (const name of Object.keys(calls)) delete calls[name];
-  expect(await reconcile(portsOf(store, ['lumi']))).toEqual({ jobs: JOBS, repaired: 0, restarted: 0, births: 0, owed: 0, stranded: 0 });
+  expect(await reconcile(portsOf(store, ['lumi']))).toEqual({
+    ...{ jobs: JOBS, repaired: 0, restarted: 0, births: 0, owed: 0, stranded: 0 },
+    ...{ questions: 0, oldestQuestionSeconds: 0, oldestHeadSeconds: 600, failing: 0 },
+  });
   expect(calls).toEqual({ listOwed: 1, listUnended: 1, readHeads: 3, goingOn: 3, readCluster: 1 });
 });
 
@@ -61,4 +64,57 @@ test('P7: given jobs of a cluster that the configuration no longer names, then o
   const log: Ports['log'] = (level, _, fields) => void lines.push({ level, ...fields });
   expect(await reconcile(portsOf(store, [], log))).toMatchObject({ jobs: 3, stranded: 3 });
   expect(lines).toEqual([{ level: 'error', jobs: 3, clusters: ['lumi'] }]);
+});
+
+/** A job beside whose token hours are left. */
+const waiting = async (failures: number): Promise<{ readonly store: RecordStore; readonly job: string }> => {
+  const store = createMemoryStore();
+  const job = await quiet(store);
+  for (let i = 1; i <= failures; i++) await store.raiseGeneration(job, i, T0);
+  await store.park(
+    job,
+    '',
+    aWake('token-long', T0 + failures, { until: T0 + 12 * HOUR, order: { generation: 1 + failures, enteredAt: T0, retry: 0 } }),
+  );
+  return { store, job };
+};
+
+const starting = (store: RecordStore): { readonly ports: Ports; readonly started: [string, number][] } => {
+  const started: [string, number][] = [];
+  const ports = portsOf(store, ['lumi']);
+  const start: Ports['supervisors']['start'] = async (job, generation) => {
+    started.push([job, generation]);
+    return 'started';
+  };
+  return { ports: { ...ports, supervisors: { ...ports.supervisors, start } }, started };
+};
+
+test('P2.8: given an execution that ended badly beside a promise hours ahead, then the next generation starts at once, for that job alone', async () => {
+  const { store, job } = await waiting(0);
+  const { ports, started } = starting(store);
+  expect(await reconcile(ports)).toMatchObject({ jobs: 1, restarted: 0 });
+  expect(await reconcile(ports, { ended: { job, generation: 1 } })).toMatchObject({ jobs: 1, restarted: 1 });
+  expect(started).toEqual([[job, 2]]);
+});
+
+test.each([
+  ['a predecessor failed, too: it waits its turn', 1, 2],
+  ['it is not the generation that supervises now', 0, 7],
+])('P2.8: given an execution that ended badly, and %s, then nothing starts at once', async (_, failures, generation) => {
+  const { store, job } = await waiting(failures);
+  const { ports, started } = starting(store);
+  expect(await reconcile(ports, { ended: { job, generation } })).toMatchObject({ restarted: 0 });
+  expect(started).toEqual([]);
+});
+
+test('given jobs that wait for people and supervisors that keep failing, then they are counted, with the age of the oldest', async () => {
+  const store = createMemoryStore();
+  for (const minutes of [3, 1]) {
+    const job = await aJob(store);
+    await store.moveHead(job, aMove(2, { summary: aSummary({ asked: true, updatedAt: T0 + (10 - minutes) * 60_000 }) }));
+    await store.setNotified(job, 2);
+    for (let i = 1; i <= 2; i++) await store.raiseGeneration(job, i, T0 + 9 * 60_000);
+  }
+  const { ports } = starting(store);
+  expect(await reconcile(ports)).toMatchObject({ jobs: 2, questions: 2, oldestQuestionSeconds: 180, oldestHeadSeconds: 60, failing: 2 });
 });

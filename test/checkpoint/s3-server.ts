@@ -1,6 +1,6 @@
 /**
- * A local server that speaks the S3 protocol and checks signatures (s3rver), with what it lacks: writes on the condition that nothing
- * is there yet, decided one at a time, with S3's own answers.
+ * A local server that speaks the S3 protocol (s3rver), with what it lacks: signatures that are checked, and writes on the condition that
+ * nothing is there yet, decided one at a time, with S3's own answers.
  */
 import crypto from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from 's3rver';
+import { wrongSignature } from './signature.ts';
 
 export interface S3Server {
   readonly url: string;
@@ -38,6 +39,11 @@ export const startS3 = async (): Promise<S3Server> => {
   let turn: Promise<void> = Promise.resolve();
   const server: Server = createServer((request, response) => {
     if (status !== undefined) return void response.writeHead(status).end();
+    const wrong = wrongSignature(request, CREDENTIALS);
+    if (wrong !== undefined)
+      return void response
+        .writeHead(403, { 'content-type': 'application/xml' })
+        .end(`<?xml version="1.0"?><Error><Code>${wrong}</Code></Error>`);
     if (request.method !== 'PUT' || request.headers['if-none-match'] !== '*') return void serve(request, response);
     const [, ofBucket, ...key] = decodeURIComponent(request.url!.split('?')[0]!).split('/');
     const done = new Promise<void>((resolve) => response.once('close', resolve));

@@ -13,6 +13,8 @@ const slurm = {
 };
 const memory = { id: 'demo', kind: 'memory' };
 const read = (...clusters: unknown[]) => readConfiguration(JSON.stringify({ clusters }));
+const withSecrets = (secrets: unknown) => readConfiguration(JSON.stringify({ clusters: [memory], secrets }));
+const me = slurm.logins[0]!;
 const without = (from: object, ...keys: string[]): object =>
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key)));
 
@@ -28,12 +30,33 @@ describe('given a good file', () => {
             landingBoundSeconds: 90,
             pollEverySeconds: 60,
             gpus: {},
+            buckets: {},
+            purges: false,
             transport: { ...ssh, port: 22, jump: [] },
           },
           { ...memory, readOnly: false, landingBoundSeconds: 90, pollEverySeconds: 1, shape: 'slurm' },
         ],
+        secrets: {},
       },
     });
+  });
+
+  test('then everything that a cluster may say is kept as it was said', () => {
+    const all = {
+      ...slurm,
+      rootId: 'lustre-1',
+      purges: true,
+      logins: [{ ...me, defaults: { account: 'lp42', qos: 'normal', partition: 'gpu' } }],
+      buckets: { saves: { endpoint: 'https://s3.example.org', profile: 'lab' }, 'other.saves': { region: 'eu-central-1' } },
+    };
+    const said = read(all);
+    expect(said).toMatchObject({ ok: true });
+    expect(said.ok && said.configuration.clusters[0]).toMatchObject({
+      ...all,
+      transport: ssh,
+      buckets: { saves: { region: 'us-east-1' }, 'other.saves': { region: 'eu-central-1' } },
+    });
+    expect(withSecrets({ 'wandb/mara': { file: '/etc/w', allow: ['mara'], logins: ['hpc/me'] } })).toMatchObject({ ok: true });
   });
 
   test('then a local Slurm needs no login and no key', () => {
@@ -80,6 +103,34 @@ const BAD: readonly (readonly [string, unknown[], string])[] = [
     [memory, { ...slurm, logins: [{ id: 'me', user: 'u1' }] }],
     'clusters[1].logins[0].privateKeyFile: missing: name the file that holds the private key',
   ],
+  [
+    'a default with a typo',
+    [{ ...slurm, logins: [{ ...me, defaults: { acount: 'a' } }] }],
+    "clusters[0].logins[0].defaults.acount: unknown key; did you mean 'account'?",
+  ],
+  [
+    'a default that is an option',
+    [{ ...slurm, logins: [{ ...me, defaults: { qos: '--hold' } }] }],
+    'clusters[0].logins[0].defaults.qos: must be one word, not beginning with -',
+  ],
+  ['an identity of a root with a slash', [{ ...slurm, rootId: '/a' }], 'clusters[0].rootId: must be 1 to 63 of letters, digits and ._-'],
+  ['purging that is no yes or no', [{ ...slurm, purges: 300 }], 'clusters[0].purges: invalid input: expected boolean, received number'],
+  ['a bucket that cannot be one', [{ ...slurm, buckets: { 'A b': {} } }], 'clusters[0].buckets["A b"]: must be the name of a bucket'],
+  [
+    'a bucket with a typo',
+    [{ ...slurm, buckets: { saves: { regoin: 'x' } } }],
+    "clusters[0].buckets.saves.regoin: unknown key; did you mean 'region'?",
+  ],
+  [
+    'a bucket with two kinds of credentials',
+    [{ ...slurm, buckets: { saves: { role: 'arn:aws:iam::123456789012:role/lister', profile: 'p' } } }],
+    'clusters[0].buckets.saves: has role and profile; keep one of the two',
+  ],
+  [
+    'a role that is none',
+    [{ ...slurm, buckets: { saves: { role: 'lister' } } }],
+    'clusters[0].buckets.saves.role: must be the ARN of a role',
+  ],
   ['two of one name', [memory, memory], "clusters[1].id: there are two clusters 'demo': ids must differ"],
 ];
 
@@ -90,6 +141,20 @@ describe('given a bad file', () => {
     if (said.ok) return;
     expect(said.says).not.toContain('\n');
     expect(said.says).toBe(says);
+  });
+
+  test.each([
+    ['no place for its value', { a: {} }, 'secrets.a: needs one of file (locally) and secretId (in a deployment)'],
+    ['two places', { a: { file: 'f', secretId: 's' } }, 'secrets.a: needs one of file (locally) and secretId (in a deployment)'],
+    ['a typo', { a: { flie: 'f' } }, "secrets.a.flie: unknown key; did you mean 'file'?"],
+    [
+      'a name that looks like a path',
+      { '/etc/passwd': { file: 'f' } },
+      'secrets["/etc/passwd"]: must be 1 to 128 of letters, digits and ._/-',
+    ],
+    ['a login without its cluster', { a: { file: 'f', logins: ['me'] } }, 'secrets.a.logins[0]: must be "cluster/login"'],
+  ])('with a secret that has %s, then one line', (_, secrets, says) => {
+    expect(withSecrets(secrets)).toEqual({ ok: false, says });
   });
 
   test.each([

@@ -1,7 +1,8 @@
 /** Opening a cluster loads what its kind needs, reaches nothing, and reads a key only when it is used (README "Tree"). */
 import { describe, expect, test } from 'vitest';
 import { type ClusterEntry, readConfiguration } from '../../lib/cluster/configuration.ts';
-import { openCluster } from '../../lib/cluster/open.ts';
+import { openCluster, secretNames } from '../../lib/cluster/open.ts';
+import { spec as givenSpec, PROBE } from './slurm/site.ts';
 
 const entry = (text: object): ClusterEntry => {
   const read = readConfiguration(JSON.stringify({ clusters: [text] }));
@@ -44,6 +45,30 @@ describe('openCluster', () => {
       { id: 'b', user: 'u2' },
     ]);
     expect(asked).toEqual([]);
+  });
+
+  test('given a bucket whose role nobody can assume here, then a plan that needs it is refused; with credentials it is not', async () => {
+    const role = 'arn:aws:iam::123456789012:role/lister';
+    const named = entry({ ...ssh, buckets: { saves: { role } } });
+    const spec = { checkpoint: { root: 's3://saves/x', required: false } };
+    const refusals = async (over: object) => {
+      const cluster = await openCluster(named, { ...opening, ...over });
+      return cluster.adapter.render(givenSpec(spec), PROBE, { requeue: 'never', patienceSeconds: 60 }).refusals;
+    };
+    expect(await refusals({})).toEqual([
+      { path: 'checkpoint.root', says: 'bucket saves of the configuration names a role, and this deployment assumes none' },
+    ]);
+    expect(await refusals({ credentialsOf: () => ({ accessKeyId: 'a', secretAccessKey: 'b' }) })).toEqual([]);
+  });
+
+  test('given a root’s identity and a login’s defaults, then planning is told of them, and of secrets only who may name which', async () => {
+    const login = { ...ssh.logins[0], defaults: { account: 'a' } };
+    const cluster = await openCluster(entry({ ...ssh, rootId: 'lustre', logins: [login] }), opening);
+    expect(cluster).toMatchObject({ rootId: 'lustre', logins: [{ id: 'a', user: 'u1', defaults: { account: 'a' } }] });
+    expect(secretNames({ w: { file: '/f', allow: ['mara'], logins: ['hpc/a'] }, x: { secretId: 'arn' } })).toEqual([
+      { name: 'w', allow: ['mara'], logins: ['hpc/a'] },
+      { name: 'x' },
+    ]);
   });
 
   test('given a login that the configuration does not name, then cluster/no_login', async () => {

@@ -1,5 +1,6 @@
 /** Routes about parts of a job: its events, its output, its checkpoints. */
 import * as z from 'zod';
+import { collectCheckpoints } from '../../app/collect-checkpoints.ts';
 import { listCheckpoints, type ShownCheckpoint } from '../../app/list-checkpoints.ts';
 import { publishCheckpoint } from '../../app/publish-checkpoint.ts';
 import { readJob } from '../../app/read-job.ts';
@@ -8,7 +9,15 @@ import { watchEvents } from '../../app/watch-events.ts';
 import { reportSchema } from '../../checkpoint/report.ts';
 import { invalid, Problem } from '../problem.ts';
 import { type Call, route } from '../route.ts';
-import { checkpointOf, checkpointSchema, checkpointsSchema, publishedSchema } from '../schema/checkpoint.ts';
+import {
+  checkpointOf,
+  checkpointSchema,
+  checkpointsSchema,
+  collectedOf,
+  collectedSchema,
+  collectingSchema,
+  publishedSchema,
+} from '../schema/checkpoint.ts';
 import { eventsSchema } from '../schema/job.ts';
 import { jobParam, truth, whole } from '../schema/query.ts';
 import { unknownJob } from './refused.ts';
@@ -178,6 +187,33 @@ export const jobPartRoutes = [
       const latest: ShownCheckpoint | undefined = said.items.findLast((one) => one.latest);
       if (!latest) throw new Problem('checkpoint/none', 'there is nothing that a run would resume from');
       return { status: 200, body: checkpointOf(latest) };
+    },
+  }),
+  route({
+    id: 'collectCheckpoints',
+    method: 'post',
+    path: '/jobs/{job}/checkpoints/collect',
+    tag: 'checkpoints',
+    says: 'Tells which old saves of a job may go, and with `dry: false` removes them, on its cluster. What a run resumes from, reads or writes stays.',
+    // Of the job's own people, like ending it: both throw work away, and whoever fills a quota must be able to empty it.
+    access: 'cancel',
+    params: z.strictObject({ job: jobParam }),
+    body: { schema: collectingSchema },
+    answers: { 200: { says: 'What went, or would go.', schema: collectedSchema } },
+    problems: ['job/unknown', 'job/observe_only', 'cluster/unsupported', 'cluster/unreachable'],
+    async handle(call) {
+      const said = await collectCheckpoints(call.ports, await seen(call as Call, call.params.job), call.body);
+      switch (said.kind) {
+        case 'collected':
+          return { status: 200, body: collectedOf(said, call.body.dry) };
+        case 'observe_only':
+          throw new Problem('job/observe_only', said.says);
+        case 'unsupported':
+        case 'read_only':
+          throw new Problem('cluster/unsupported', said.says);
+        case 'unreachable':
+          throw new Problem('cluster/unreachable', said.says);
+      }
     },
   }),
 ];

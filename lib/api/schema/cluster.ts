@@ -19,6 +19,7 @@ const cluster = {
   kind: z.enum(['memory', 'slurm', 'kubernetes']),
   readOnly: z.boolean(),
   pollEverySeconds: z.int(),
+  rootId: z.string().optional().meta({ description: 'Clusters that declare the same one see the same files under their root.' }),
   state: z.enum(CLUSTER_STATES).meta({ description: '`unknown`: never probed.' }),
   blocked: z.string().optional().meta({ description: 'Why no job is accepted for it now.' }),
 };

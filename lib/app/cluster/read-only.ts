@@ -18,5 +18,6 @@ export const readOnly = (session: Session, cluster: string): Session => {
     cancel: unasked,
     discard: unasked,
     ...(session.requeue ? { requeue: unasked } : {}),
+    ...(session.collect ? { collect: unasked } : {}),
   };
 };

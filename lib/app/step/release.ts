@@ -11,9 +11,10 @@ import { nextStep } from '../../job/next-step.ts';
 import type { Step } from '../../job/step.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
+import { withinLimit } from '../alive.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
 
 export const release = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const step: Step = { do: 'release', n };
@@ -35,8 +36,11 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   if (mark.kind === 'unreachable') return nothing(view, mark.says);
   if (mark.holds !== receipt.schedulerId)
     return nothing(view, `the mark of attempt ${attempt.n} names ${mark.holds}, not ${receipt.schedulerId}`);
-  if (someRunMayLive(view, attempt, ports.now()) && mark.clusterNow - mark.clusterWrittenAt < TIMING.fenceSeconds * 1000) {
-    return nothing(view, 'an earlier run may still be alive: waiting until this mark has fenced it');
+  const markedAt = ports.now();
+  const fencesInMs = TIMING.fenceSeconds * 1000 - (mark.clusterNow - mark.clusterWrittenAt);
+  if (fencesInMs > 0 && someRunMayLive(view, attempt, markedAt)) {
+    const waits = nothing(view, 'an earlier run may still be alive: waiting until this mark has fenced it');
+    return { ...waits, decidesAt: markedAt + fencesInMs + TOLD_MS };
   }
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return nothing(view, found.says);
@@ -68,14 +72,8 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   }
 };
 
-/** Processes whose fate is unknown count as gone once their own time limit is over by ten minutes (protocols §6.3). */
 const someRunMayLive = (view: View, attempt: AttemptView, now: number): boolean =>
-  view.attempts.some(
-    (a) =>
-      a.n < attempt.n &&
-      a.processes === 'unknown' &&
-      now < (a.startedAt ?? a.endedAt ?? a.plannedAt) + (a.resources.timeLimitSeconds + TIMING.goneAfterLimitSeconds) * 1000,
-  );
+  view.attempts.some((a) => a.n < attempt.n && a.processes === 'unknown' && withinLimit(a, now));
 
 /**
  * Exit codes prove nothing; this only says that it was asked for. A look on the same connection mostly shows at once that the gate is

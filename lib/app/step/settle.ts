@@ -11,7 +11,7 @@ import type { Ports } from '../ports.ts';
 import { readWatch, writeWatch } from '../watch.ts';
 import { bindFound } from './bind.ts';
 import { record, submissionOf, withScript } from './submit.ts';
-import { commitFact, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
+import { commitFact, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
 
 export const settle = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const attempt = attemptOf(view, n);
@@ -47,6 +47,10 @@ const isPast = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreac
 /** The settle time by our own clock, counted from that commit. */
 const settledAt = (attempt: AttemptView): number => attempt.plannedAt + (attempt.clusterSettleAt - attempt.clusterNow);
 
+/** When a look can count by both clocks, as they run now: the cluster's has its own seconds, and may be behind where it was. */
+const mayDecideAt = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreachable' }>, now: number): number =>
+  Math.max(settledAt(attempt), now + attempt.clusterSettleAt - found.clusterNow) + TOLD_MS;
+
 const onceMore = (view: View, firstAt: number): Performed => ({
   ...nothing(view, 'absent after its bound; one more look decides', 'settle'),
   decidesAt: firstAt + TIMING.settleAgainSeconds * 1000,
@@ -61,7 +65,7 @@ const believeAbsent = async (
 ): Promise<Performed> => {
   const now = ports.now();
   if (!isPast(attempt, found, askedAt)) {
-    return { ...nothing(view, 'not found yet, and it may still land', 'settle'), decidesAt: settledAt(attempt) + 1 };
+    return { ...nothing(view, 'not found yet, and it may still land', 'settle'), decidesAt: mayDecideAt(attempt, found, now) };
   }
   const watch = await readWatch(ports.store, view.job);
   const firstAt = watch.settle?.commit === attempt.plannedCommit ? watch.settle.absentAt : undefined;

@@ -22,9 +22,13 @@ export type Performed =
       readonly pace: Pace;
       readonly says: string;
       readonly notBefore?: number;
+      /** The moment from which the next try can decide, so that no back-off sleeps past it. */
       readonly decidesAt?: number;
     };
-/** `decidesAt`: the moment from which the next try can decide, so that no back-off sleeps past it. */
+
+/** A cluster may tell whole seconds only: so much later its clock has moved on, whatever it left out when it was read. */
+export const TOLD_MS = 1000;
+
 /** `slot`: it was not even tried, since no connection was to be had; that says nothing of the cluster and counts as no try. */
 export type Pace = 'retry' | 'settle' | 'cancel' | 'slot';
 

@@ -3,6 +3,8 @@
  * that parks calls decides every interleaving.
  * Guards S7: nothing whose name carries another tag is ever touched; and promise 1: a call that met a fault says so, nothing else.
  */
+
+import { formatMarker } from '../../checkpoint/marker.ts';
 import { assert } from '../../job/assertion.ts';
 import type { Receipt } from '../../job/event.ts';
 import { identityOf, parseIdentity } from '../../job/identity.ts';
@@ -88,6 +90,11 @@ const sessionOf = (world: World, viewer: Viewer): Session => {
       if (meet('listPublications', job) || state.faults.pubUnreadable) return undefined;
       const control = controlOf(state, tag, job);
       return { publications: publicationsOf(control), bases: [...control.bases] };
+    },
+    async collect(job, _spec, doomed) {
+      const { pub } = controlOf(state, tag, job);
+      for (const { publication } of doomed) pub.delete(formatMarker(publication));
+      return { kind: 'removed', markers: doomed.length, saves: doomed.filter(({ files }) => files).length, failed: [], left: 0 };
     },
     async output(asked) {
       return meet('output', asked.job, asked.n) ? UNREACHABLE : outputOf(state, tag, asked);

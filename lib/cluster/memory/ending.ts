@@ -72,6 +72,14 @@ const plainEnding = (ends: Exclude<Extract<Ends, string>, 'hangs'>, nodes: reado
       return { cause: 'boot_failed', detail: {}, word: 'BOOT_FAIL' };
     case 'scheduler_failed':
       return { cause: 'scheduler_failed', detail: { what: 'lost by the scheduler' }, word: 'FAILED', message: 'the scheduler lost it' };
+    case 'revoked':
+      return { cause: 'revoked', detail: {}, word: 'REVOKED' };
+    case 'contradictory':
+      return {
+        cause: 'contradictory',
+        detail: { both: ['the scheduler: COMPLETED', 'no wrapper ever claimed the run'] },
+        word: 'COMPLETED',
+      };
     case 'unrecognised':
       return { cause: 'unrecognised', detail: { word: 'MELTED' }, word: 'MELTED' };
     case 'vanishes':

@@ -112,6 +112,7 @@ const begin = (state: State, object: ClusterObject): void => {
     beginWrapper(state, object, endObject);
     return;
   }
+  object.everRan = true;
   const lasts = ends === 'hangs' ? object.timeLimitSeconds : Math.min(runsSeconds, object.timeLimitSeconds);
   later(state, object, state.agenda.nowMs + lasts * 1000, () =>
     endObject(state, object, endingOf(ends === 'hangs' ? 'time_limit' : ends, object.nodes)),

@@ -20,7 +20,11 @@ const PLAIN_ENDS = [
   'launch_failed',
   'boot_failed',
   'scheduler_failed',
+  /** A federation sibling took it. */
+  'revoked',
   'unrecognised',
+  /** Its sources disagree about how it ended. */
+  'contradictory',
   /** Ends, and every source forgets it. */
   'vanishes',
   /** Never ends by itself; the time limit does it. */

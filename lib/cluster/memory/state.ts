@@ -95,8 +95,7 @@ export interface NewObject {
 
 /** Puts an object on the cluster, gated if a submission of ours says so. Its agenda is the caller's (lifecycle.ts). */
 export const putObject = (state: State, made: NewObject): ClusterObject => {
-  const number = state.nextId++;
-  const id = state.settings.shape === 'slurm' ? String(number) : `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+  const id = freeId(state);
   const object: ClusterObject = {
     id,
     ...made,
@@ -129,6 +128,19 @@ export const putObject = (state: State, made: NewObject): ClusterObject => {
   }
   markLive(state, object, true);
   return object;
+};
+
+const idOf = (state: State): string => {
+  const number = state.nextId++;
+  return state.settings.shape === 'slurm' ? String(number) : `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+};
+
+/** Ids come round again, but never while the object that has one is alive. */
+const freeId = (state: State): string => {
+  for (let id = idOf(state); ; id = idOf(state)) {
+    const holder = state.byId.get(id);
+    if (!holder || holder.state === 'ended' || holder.forgotten) return id;
+  }
 };
 
 export const markLive = (state: State, object: ClusterObject, live: boolean): void => {

@@ -4,16 +4,19 @@
  * Invariants: nothing throws for what a scheduler or a network said after `connect`; objects of another tag are never acted upon;
  * every verb is bounded in time and bytes.
  */
+import type { OpenBucket } from '../../checkpoint/open-bucket.ts';
 import type { Receipt } from '../../job/event.ts';
 import { parseIdentity } from '../../job/identity.ts';
 import { ClusterFailure } from '../failure.ts';
 import type { ActAnswer, Adapter, Session, Submission, SubmitAnswer } from '../port.ts';
 import { type Act, actProgram, fenceProgram, readAct, readFence } from './act.ts';
 import { adoptProgram, readAdopt } from './adopt.ts';
+import { bucketPublications, collectInBucket } from './buckets.ts';
 import { capabilitiesOf } from './capabilities.ts';
+import { COLLECT_SECONDS, collectProgram, readCollect } from './collect.ts';
 import { bornAt, findProgram, readFind } from './find.ts';
 import { gateFor, gateTimes, mechanismFor, parseVersion } from './gate.ts';
-import { launchOf, sha256 } from './launch.ts';
+import { type Buckets, bucketAt, launchOf, sha256 } from './launch.ts';
 import { observeAll, outputBytes } from './observation.ts';
 import type { Gpus } from './options.ts';
 import { outputProgram, readPiece } from './output.ts';
@@ -22,6 +25,7 @@ import { factsOf, probeProgram } from './preflight.ts';
 import { publicationsProgram, readPublications } from './publications.ts';
 import { ASK_CLOCK, type Asked, askCluster, clockOf, type Limits } from './remote.ts';
 import { render } from './render.ts';
+import { readSecrets } from './secrets.ts';
 import { readSubmit, submitProgram } from './submit.ts';
 import type { Session as Connection, Transport } from './transport/port.ts';
 import { quote } from './transport/quote.ts';
@@ -44,6 +48,12 @@ export interface SlurmOptions {
   readonly apiUrl?: string;
   /** The value of a secret by its reference. Without it a spec with secrets is not sent. */
   readonly secret?: (ref: string) => Promise<string>;
+  /** What jobs of a login ask for where they say nothing; asked for by the dry run of a probe, too. */
+  readonly defaultsOf?: (login: string) => SlurmDefaults;
+  /** Buckets that may hold checkpoints, and how they are listed. */
+  readonly buckets?: { readonly at: Buckets; readonly open: OpenBucket };
+  /** The site removes ended jobs from accounting early (contract §11). */
+  readonly purges?: boolean;
   /** What `DISPATCH_TOKEN_FILE` holds for an attempt; without it the file is empty. */
   readonly tokenOf?: (job: string, n: number) => Promise<string>;
   /** Files put on the PATH of every run. */
@@ -52,17 +62,32 @@ export interface SlurmOptions {
   readonly wrapperTiming?: WrapperFacts['timing'];
 }
 
+export interface SlurmDefaults {
+  readonly account?: string;
+  readonly qos?: string;
+  readonly partition?: string;
+}
+
 const KIB = 1024;
 const QUICK: Limits = { timeoutSeconds: 45, maxBytes: 256 * KIB };
 /** sbatch itself may retry for as long as the landing bound allows. */
 const SUBMIT: Limits = { timeoutSeconds: 110, maxBytes: 256 * KIB };
 /** Within what the API may take; a piece of 1 MiB grows by a third on its way. */
 const PIECE: Limits = { timeoutSeconds: 20, maxBytes: 2 * KIB * KIB };
+const COLLECT: Limits = { timeoutSeconds: COLLECT_SECONDS + 5, maxBytes: 256 * KIB };
+/** A bucket's whole listing, some hundred pages. */
+const LIST_MS = 60_000;
 const WIDE: Limits = { timeoutSeconds: 100, maxBytes: 16 * KIB * KIB };
 
 export const createSlurmAdapter = (options: SlurmOptions): Adapter => {
   const at = { root: options.root, tag: options.tag };
-  const facts = { at, cluster: options.id, gpus: options.gpus ?? {}, apiUrl: options.apiUrl ?? '' };
+  const facts = {
+    at,
+    cluster: options.id,
+    gpus: options.gpus ?? {},
+    apiUrl: options.apiUrl ?? '',
+    buckets: options.buckets?.at ?? {},
+  };
   return {
     kind: 'slurm',
     render: (spec, probe, how) => render(spec, probe, how, facts),
@@ -86,16 +111,17 @@ const sessionOf = (connection: Connection, login: string, options: SlurmOptions)
     return readAct(what, await ask(program, QUICK), receipt);
   };
   const cancel = (receipt: Receipt): Promise<ActAnswer> => act('cancel', receipt, actProgram('cancel', receipt));
-  const observing = { ask, at, cluster, login, now, random: options.random };
+  const buckets = options.buckets ? { openBucket: options.buckets.open } : {};
+  const observing = { ask, at, cluster, login, now, random: options.random, ...buckets };
   return {
     clock: async () => {
       const asked = await ask(ASK_CLOCK, QUICK);
       return asked.kind === 'answered' ? clockOf(asked.answers) : undefined;
     },
     probe: async (nowMs) => {
-      const asked = await ask(probeProgram(root), WIDE);
+      const asked = await ask(probeProgram(root, options.defaultsOf?.(login)), WIDE);
       const answers = asked.kind === 'answered' ? asked.answers : new Map();
-      return { capabilities: capabilitiesOf(answers, nowMs), facts: factsOf(answers, nowMs), probedAt: nowMs };
+      return { capabilities: capabilitiesOf(answers, nowMs, options.purges), facts: factsOf(answers, nowMs), probedAt: nowMs };
     },
     gateFor: (_spec, probe, how, clusterNow) =>
       gateFor(mechanismFor(parseVersion(probe.facts.scheduler), how.requeue) ?? 'hold', how.patienceSeconds, clusterNow),
@@ -110,9 +136,18 @@ const sessionOf = (connection: Connection, login: string, options: SlurmOptions)
     outputBytes: (targets) => outputBytes(targets, observing),
     listPublications: async (job, spec) => {
       const checkpointRoot = spec.checkpoint?.root;
-      // An object store is listed elsewhere, with a role of its own.
-      if (isBucket(checkpointRoot)) return undefined;
-      return readPublications(await ask(publicationsProgram(root, controlOf(at, job), checkpointsOf(at, job, checkpointRoot)), WIDE));
+      const bucket = isBucket(checkpointRoot) ? checkpointRoot! : undefined;
+      const program = publicationsProgram(root, controlOf(at, job), bucket ? undefined : checkpointsOf(at, job, checkpointRoot));
+      const listed = readPublications(await ask(program, WIDE));
+      if (!listed || bucket === undefined) return listed;
+      // After the bases: what was announced since the last of them is then seen, too.
+      const publications = await bucketPublications(options.buckets?.open, bucket, job, LIST_MS);
+      return publications && { ...listed, publications };
+    },
+    collect: async (job, spec, doomed) => {
+      const checkpointRoot = spec.checkpoint?.root;
+      if (isBucket(checkpointRoot)) return collectInBucket(options.buckets?.open, checkpointRoot!, job, doomed, now);
+      return readCollect(await ask(collectProgram(checkpointsOf(at, job, checkpointRoot), doomed), COLLECT), doomed);
     },
     output: async (asked) => readPiece(await ask(outputProgram(controlOf(at, asked.job), asked), PIECE)),
     adopt: async (schedulerId) => {
@@ -134,16 +169,11 @@ const submit = async (
 ): Promise<SubmitAnswer> => {
   const { job, n, identity, spec, gate, resources } = submission;
   const notSent = (answer: string): SubmitAnswer => ({ kind: 'uncertain', sent: 'no', answer });
-  const wanted = Object.entries(spec.program.secrets);
-  if (wanted.length > 0 && !options.secret) return notSent('this deployment has no source of secrets');
-  let secrets = '';
-  for (const [name, { ref }] of wanted) {
-    const value = await held(() => options.secret!(ref));
-    if (value === undefined) return notSent(`the secret for ${name} could not be read, or holds what no environment can`);
-    secrets += `export ${name}=${quote(value)}\n`;
-  }
+  const secrets = await readSecrets(spec.program.secrets, options.secret);
+  // Never the job's failure: a store may answer later, and so may a configuration that was put right.
+  if ('says' in secrets) return { kind: 'not_now', reason: `nothing was sent: ${secrets.says}`, retryAfterSeconds: 60 };
   const times = gateTimes(gate, resources.timeLimitSeconds);
-  const token = options.tokenOf && (await held(() => options.tokenOf!(job, n)));
+  const token = options.tokenOf && (await made(() => options.tokenOf!(job, n)));
   if (options.tokenOf && token === undefined) return notSent('the attempt’s token could not be made');
   const launch = launchOf({
     at: { root: options.root, tag: options.tag },
@@ -164,6 +194,7 @@ const submit = async (
     },
     gpus: options.gpus ?? {},
     apiUrl: options.apiUrl ?? '',
+    ...bucketAt(spec, options.buckets?.at),
     ...(options.wrapperTiming ? { timing: options.wrapperTiming } : {}),
   });
   const program = submitProgram({
@@ -173,7 +204,7 @@ const submit = async (
     searchUntil: (times.pushTo ?? times.begin ?? Math.floor(submission.clusterNow / 1000)) + SEARCH_PAST_SECONDS,
     ...(times.pushTo === undefined ? {} : { pushTo: times.pushTo }),
     ...(gate.clusterExpiresAt === undefined ? {} : { expiresAt: Math.floor(gate.clusterExpiresAt / 1000) }),
-    ...(secrets === '' ? {} : { secrets }),
+    ...(secrets.lines === '' ? {} : { secrets: secrets.lines }),
     ...(token === undefined ? {} : { token }),
     helpers: (options.helpers ?? []).map((helper) => ({ ...helper, sha256: sha256(helper.text) })),
   });
@@ -184,10 +215,10 @@ const submit = async (
   return answer;
 };
 
-/** What a store of secrets answers; never its errors, whose text may hold what nobody may see. */
-const held = async (read: () => Promise<string>): Promise<string | undefined> => {
+/** A token or nothing; never an error, whose text may hold what nobody may see. */
+const made = async (make: () => Promise<string>): Promise<string | undefined> => {
   try {
-    const value = await read();
+    const value = await make();
     return value.includes('\0') || !value.isWellFormed() ? undefined : value;
   } catch {
     return undefined;

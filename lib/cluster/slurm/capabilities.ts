@@ -15,9 +15,10 @@ const NEEDED = ['timeout', 'sha256sum', 'base64', 'mktemp', 'dd'];
 type Support = Capability['support'];
 type Judged = readonly [support: Support, evidence: string];
 
-export const capabilitiesOf = (answers: Answers, probedAt: number): Capabilities => {
+/** `purges`: the configuration says that accounting forgets early. */
+export const capabilitiesOf = (answers: Answers, probedAt: number, purges = false): Capabilities => {
   const config = parseConfig(answers.get('config')?.stdout ?? '');
-  const judged = judge(answers, config);
+  const judged = judge(answers, config, purges);
   // Without these two nothing below was really asked; a `no` would be a guess.
   const missing = (['tools', 'root'] as const).find((name) => !answers.has(name));
   const of = (name: CapabilityName): Judged =>
@@ -27,7 +28,7 @@ export const capabilitiesOf = (answers: Answers, probedAt: number): Capabilities
   ) as Record<CapabilityName, Capability>;
 };
 
-const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<CapabilityName, Judged> => {
+const judge = (answers: Answers, config: ReadonlyMap<string, string>, purges: boolean): Record<CapabilityName, Judged> => {
   const said = (key: string): string => config.get(key) ?? 'unreadable';
   const tools = new Set((answers.get('tools')?.stdout ?? '').split('\n'));
   const has = (...names: string[]): boolean => names.every((name) => tools.has(name));
@@ -98,7 +99,12 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
     exact_exit_codes: ['yes', 'the wrapper’s result file; accounting subtracts 128 from codes from 128 on before 25.11'],
     outcome_survives_purge:
       accounting[0] === 'yes'
-        ? ['yes', accounting[1]]
+        ? purges
+          ? [
+              'partly',
+              'the configuration says that this site removes ended jobs from its accounting early; what was not seen by then is lost',
+            ]
+          : ['yes', accounting[1]]
         : ['partly', `only the result file of a program that ended by itself; ${accounting[1]}`],
     says_why_pending: controller,
     counts_restarts: controller,
@@ -106,11 +112,7 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>): Record<Ca
     bulk_observation: controller[0] === 'yes' ? ['yes', 'one squeue for all jobs of the login'] : controller,
     output: root ? ['yes', 'files of the control folder, read back in pieces'] : ['no', 'the root does not exist or cannot be written to'],
     output_follow: ['no', 'a reader asks again from where it was'],
-    checkpoint_files: root
-      ? wrapperTools.length === 0
-        ? ['yes', 'the root can be written to from the login node']
-        : ['partly', `missing on the login node: ${wrapperTools.join(', ')}`]
-      : ['no', 'the root does not exist or cannot be written to'],
+    checkpoint_files: checkpointFiles(answers, root, wrapperTools, has('aws')),
     submit_allowed: submitAllowed(answers, has('sbatch'), root),
   };
 };
@@ -143,6 +145,21 @@ const containers = (answers: Answers, has: (...names: string[]) => boolean): Jud
     if (has(runtime)) return ['partly', `${runtime}: on the login node; compute nodes were not asked`];
   return ['no', 'neither Pyxis nor Apptainer was found'];
 };
+
+/** Files on the root, and, for `s3://` roots, what dispatch-publish needs to announce in a bucket. Compute nodes were not asked. */
+const checkpointFiles = (answers: Answers, root: boolean, missing: readonly string[], hasAws: boolean): Judged => {
+  if (!root) return ['no', 'the root does not exist or cannot be written to'];
+  if (missing.length > 0) return ['partly', `missing on the login node: ${missing.join(', ')}`];
+  const curl = /^curl (\d+)\.(\d+)/.exec(answers.get('curl')?.stdout ?? '');
+  const signs = curl !== null && Number(curl[1]) * 1000 + Number(curl[2]) >= CURL_SIGNS;
+  const found = [...(signs ? [`curl ${curl[1]}.${curl[2]}`] : []), ...(hasAws ? ['aws'] : [])];
+  const written = 'the root can be written to from the login node';
+  return found.length > 0
+    ? ['yes', `${written}; for s3:// roots it has ${found.join(' and ')}`]
+    : ['partly', `${written}; s3:// roots need aws or curl from 7.75 on the nodes, and the login node has ${curl ? curl[0] : 'neither'}`];
+};
+/** The first that signs requests: 7.75. */
+const CURL_SIGNS = 7075;
 
 const submitAllowed = (answers: Answers, hasSbatch: boolean, root: boolean): Judged => {
   if (!hasSbatch) return ['no', 'sbatch is not on the path of this login'];

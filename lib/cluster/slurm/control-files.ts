@@ -5,7 +5,7 @@
  * Invariant: a file that does not have exactly the written form says nothing; it is never read as something near it.
  */
 import { isRelative } from '../../checkpoint/layout.ts';
-import { decodePath as decode, encodePath } from '../../checkpoint/marker.ts';
+import { decodePath as decode, encodePath, formatMarker, parseMarker as parse } from '../../checkpoint/marker.ts';
 import { formatPoint, parsePoint } from '../../checkpoint/point-text.ts';
 import type { Point } from '../../job/event.ts';
 import { epochOf } from '../../job/identity.ts';
@@ -20,22 +20,17 @@ export const decodePath = (text: string): string | undefined => {
   return path !== undefined && isRelative(path) ? path : undefined;
 };
 
-const twenty = (value: number): string => String(value).padStart(20, '0');
-
 /** `pub/<epoch>-<step>-<path>`. */
-export const markerName = (publication: Publication): string =>
-  `${twenty(publication.epoch)}-${twenty(publication.step)}-${encodePath(publication.path)}`;
+export const markerName = (publication: Publication): string => formatMarker(publication);
 
+/** One bound for all who read a marker: the library's. */
 export const parseMarker = (name: string): Publication | undefined => {
-  const parts = /^(\d{20})-(\d{20})-([a-z2-7]{1,213})$/.exec(name);
-  const path = parts ? decodePath(parts[3]!) : undefined;
-  if (!parts || path === undefined) return undefined;
-  const [epoch, step] = [Number(parts[1]), Number(parts[2])];
-  return Number.isSafeInteger(epoch) && Number.isSafeInteger(step) ? { epoch, step, path } : undefined;
+  const marker = parse(name);
+  return marker && isRelative(marker.path) ? marker : undefined;
 };
 
 /** The start of every marker of attempt n: all digits of the epoch but the six of the run. */
-export const markerPrefix = (n: number): string => twenty(epochOf(n, 0)).slice(0, 14);
+export const markerPrefix = (n: number): string => String(epochOf(n, 0)).padStart(20, '0').slice(0, 14);
 
 /** Lines of `<n>-<run> <point>`: what the claims of a job fixed. */
 export const parseBases = (text: string): readonly { readonly n: number; readonly run: number; readonly base: Point }[] =>

@@ -91,16 +91,19 @@ export interface Files {
   readonly run: (run: number) => RunFiles;
   readonly stderr: string;
   readonly runs: readonly Run[];
-  /** Undefined: not asked for (an object store). */
-  readonly listed: boolean | undefined;
+  /** Whether what it announced was listed completely. */
+  readonly listed: boolean;
 }
 
-export const readHarvest = (answers: Answers, wanted: readonly Wanted[]): Harvest => {
+/** What lies in buckets, listed apart: by place in the batch; one that is not there could not be listed. */
+export type Stored = ReadonlyMap<number, readonly Publication[]>;
+
+export const readHarvest = (answers: Answers, wanted: readonly Wanted[], stored: Stored = new Map()): Harvest => {
   const uid = answers.get('uid')?.stdout.trim() ?? '';
   return {
     ...(/^\d+$/.test(uid) ? { uid: Number(uid) } : {}),
     accounting: accountingOf(answers, sacctById(wanted.map(({ target }) => target.receipt.schedulerId)).length),
-    of: (index) => filesOf(answers, `j${index}`, wanted[index]!.target),
+    of: (index) => filesOf(answers, `j${index}`, wanted[index]!.target, stored.get(index)),
   };
 };
 
@@ -116,7 +119,7 @@ const accountingOf = (answers: Answers, commands: number): Accounting => {
   return { kind: 'rows', rows, odd };
 };
 
-const filesOf = (answers: Answers, key: string, target: Target): Files => {
+const filesOf = (answers: Answers, key: string, target: Target, stored: readonly Publication[] | undefined): Files => {
   const id = target.receipt.schedulerId;
   const mine = (kind: string): (readonly [run: number, text: string])[] =>
     [...answers].flatMap(([name, answer]) => {
@@ -144,7 +147,7 @@ const filesOf = (answers: Answers, key: string, target: Target): Files => {
   );
   const pub = answers.get(`${key} pub`);
   const markers = pub?.exitCode === 0 ? pub.stdout.split('\n').filter((name) => name !== '') : [];
-  const publications = markers.map(parseMarker).filter((one): one is Publication => one !== undefined);
+  const publications = stored ?? markers.map(parseMarker).filter((one): one is Publication => one !== undefined);
   return {
     readable: answers.has(`${key} readable`),
     lastRun: Math.max(0, ...claims, ...results.keys(), ...refusals.keys()),
@@ -158,6 +161,6 @@ const filesOf = (answers: Answers, key: string, target: Target): Files => {
       .join('\n')
       .trim(),
     runs: runsOf(target.n, bases, publications).slice(-1000),
-    listed: isBucket(target.checkpointRoot) ? undefined : pub?.exitCode === 0 && markers.length < MOST_MARKERS,
+    listed: isBucket(target.checkpointRoot) ? stored !== undefined : pub?.exitCode === 0 && markers.length < MOST_MARKERS,
   };
 };

@@ -12,7 +12,7 @@ import type { Spec } from '../../job/spec.ts';
 import type { RenderOptions } from '../port.ts';
 import { containerWords } from './containers.ts';
 import { type Gpus, type SbatchFacts, sbatchArguments } from './options.ts';
-import { checkpointsOf, controlOf, logOf, type Root } from './paths.ts';
+import { bucketOf, checkpointsOf, controlOf, isBucket, logOf, type Root } from './paths.ts';
 import { interpreterOf, type WrapperFacts, wrapperText } from './wrapper.ts';
 
 export interface LaunchFacts {
@@ -31,8 +31,20 @@ export interface LaunchFacts {
   readonly gate: SbatchFacts['gate'];
   readonly gpus: Gpus;
   readonly apiUrl: string;
+  /** Where the bucket of the checkpoint root is, if it is in one. */
+  readonly bucket?: NonNullable<WrapperFacts['bucket']>;
   readonly timing?: WrapperFacts['timing'];
 }
+
+/** `unusable`: why dispatch cannot list it. */
+export type Buckets = Readonly<Record<string, NonNullable<WrapperFacts['bucket']> & { readonly unusable?: string }>>;
+
+/** Where the bucket of this spec is, by the configuration. */
+export const bucketAt = (spec: Spec, buckets: Buckets | undefined): Pick<LaunchFacts, 'bucket'> => {
+  const name = bucketOf(spec.checkpoint?.root);
+  const bucket = name !== undefined && buckets && Object.hasOwn(buckets, name) ? buckets[name] : undefined;
+  return bucket ? { bucket } : {};
+};
 
 export interface UploadedFile {
   readonly path: string;
@@ -63,13 +75,15 @@ export const launchOf = (facts: LaunchFacts): Launch => {
   const { program } = spec;
   const script = program.script === undefined ? undefined : named(`${control}/files`, program.script);
   const secretsPath = Object.keys(program.secrets).length > 0 ? `${control}/secrets/${n}` : undefined;
-  const container = containerWords(program.image, facts.probe, [control, checkpoints], program.command !== undefined);
+  const mounts = isBucket(checkpoints) ? [control] : [control, checkpoints];
+  const container = containerWords(program.image, facts.probe, mounts, program.command !== undefined);
   const text = wrapperText({
     job,
     cluster: facts.cluster,
     n,
     control,
     checkpoints,
+    ...(facts.bucket ? { bucket: facts.bucket } : {}),
     ...(program.workdir === undefined ? {} : { workdir: program.workdir }),
     resume: facts.resume,
     nodes: spec.resources.nodes,

@@ -4,11 +4,13 @@
  *
  * Invariant: what time or a failing batch left unread is neither changed nor absent in this look, and says so by `complete`.
  */
+import type { OpenBucket } from '../../checkpoint/open-bucket.ts';
 import type { Observation, Observed, Target } from '../port.ts';
-import { harvestProgram, isOurs, MOST_WANTED, readHarvest } from './harvest.ts';
+import { bucketPublications } from './buckets.ts';
+import { harvestProgram, isOurs, MOST_WANTED, readHarvest, type Stored } from './harvest.ts';
 import { lookAt, type Wanted } from './look.ts';
 import { judge } from './observe.ts';
-import { controlOf, type Root } from './paths.ts';
+import { controlOf, isBucket, type Root } from './paths.ts';
 import { ASK_CLOCK, type Asked, clockOf, type Limits, shell } from './remote.ts';
 import { squeueArguments } from './squeue.ts';
 import { quote } from './transport/quote.ts';
@@ -21,6 +23,8 @@ export interface Observing {
   readonly now: () => number;
   /** [0, 1): where a harvest begins. */
   readonly random: () => number;
+  /** How buckets are listed, where any are configured. */
+  readonly openBucket?: OpenBucket;
 }
 
 const MIB = 1024 * 1024;
@@ -61,7 +65,8 @@ export const observeAll = async (targets: readonly Target[], observing: Observin
       changed.push(...batch.flatMap(({ live }) => live ?? []));
       continue;
     }
-    const judged = judge(batch, readHarvest(more.answers, batch), observing.now());
+    const stored = await storedOf(batch, observing);
+    const judged = judge(batch, readHarvest(more.answers, batch, stored), observing.now());
     changed.push(...judged.changed);
     absent.push(...judged.absent);
     complete &&= judged.complete;
@@ -74,6 +79,21 @@ const batchesOf = (wanted: readonly Wanted[], random: number): Wanted[][] => {
   const from = Math.floor(random * wanted.length);
   const turned = [...wanted.slice(from), ...wanted.slice(0, from)];
   return Array.from({ length: Math.ceil(turned.length / MOST_WANTED) }, (_, i) => turned.slice(i * MOST_WANTED, (i + 1) * MOST_WANTED));
+};
+
+/** A poll has other things to do than to wait for one bucket: what was not listed by then is missing until the next look. */
+const STORED_MS = 10_000;
+
+/** What was announced in buckets by those that have ended, by their place in the batch. All at once: a batch is small. */
+const storedOf = async (batch: readonly Wanted[], { openBucket }: Observing): Promise<Stored> => {
+  const listed = await Promise.all(
+    batch.map(async ({ target, live }, i) => {
+      if (live || !isOurs(target) || !isBucket(target.checkpointRoot)) return [];
+      const publications = await bucketPublications(openBucket, target.checkpointRoot!, target.job, STORED_MS);
+      return publications ? [[i, publications] as const] : [];
+    }),
+  );
+  return new Map(listed.flat());
 };
 
 const MOST_SIZES = 500;

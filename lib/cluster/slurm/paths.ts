@@ -16,6 +16,10 @@ export const controlOf = ({ root, tag }: Root, job: string): string => `${root}/
 export const checkpointsOf = ({ root }: Root, job: string, checkpointRoot?: string): string =>
   `${checkpointRoot ?? `${root}/checkpoints`}/${job}`;
 
+/** The bucket's name in an `s3://` root. */
+export const bucketOf = (root: string | undefined): string | undefined =>
+  isBucket(root) ? root!.slice('s3://'.length).split('/', 1)[0] : undefined;
+
 /** Roots that a scheduler's nodes reach by an object store instead of a file system. */
 export const isBucket = (root: string | undefined): boolean => root?.startsWith('s3://') === true;
 

@@ -9,7 +9,11 @@ import { TIMING } from '../../job/timing.ts';
 import { type Answers, clockOf } from './remote.ts';
 import { quote } from './transport/quote.ts';
 
-export const probeProgram = (root: string): string => `ask clock date +%s
+/** `defaults`: what jobs of this login ask for where they say nothing. */
+export const probeProgram = (
+  root: string,
+  defaults: { readonly account?: string; readonly qos?: string; readonly partition?: string } = {},
+): string => `ask clock date +%s
 ask id id
 ask config slurm 20 scontrol show config
 ask ping slurm 20 scontrol ping
@@ -18,12 +22,15 @@ ask squeue slurm 20 squeue --me --local -h -t all -O JobID:,State:
 ask sacct slurm 20 sacct -nPX -S now-1hour -o JobIDRaw
 tools() { for t in sbatch squeue sacct scontrol scancel srun timeout sha256sum base64 mktemp dd awk od setsid bash readlink apptainer singularity curl aws; do command -v "$t" > /dev/null && printf '%s\\n' "$t"; done; }
 ask tools tools
+ask curl curl --version
 pyxis() { slurm 20 srun --help | grep -q -e --container-image; }
 ask pyxis pyxis
 root=${quote(root)}
 writable() { [ -d "$root" ] && [ -w "$root" ] && [ -x "$root" ]; }
 ask root writable
-ask dry slurm 40 sbatch --test-only --time=1 --nodes=1 --wrap=:
+ask dry slurm 40 sbatch --test-only --time=1 --nodes=1${Object.entries(defaults)
+  .map(([name, value]) => ` ${quote(`--${name}=${value}`)}`)
+  .join('')} --wrap=:
 `;
 
 /** `Key = value` lines; keys are as the controller prints them. */

@@ -9,17 +9,17 @@ import { quote } from './transport/quote.ts';
 
 /**
  * A job of which nothing was ever sent has no `pub/` yet: that is an empty listing, if the cluster's root is there to prove that
- * its file system is.
+ * its file system is. `checkpoints` undefined: they are in a bucket, and only the bases are read here.
  */
-export const publicationsProgram = (root: string, control: string, checkpoints: string): string => `c=${quote(control)}
+export const publicationsProgram = (root: string, control: string, checkpoints: string | undefined): string => `c=${quote(control)}
 bases() {
   for f in "$c/bases/"*; do
     if [ -f "$f" ]; then l=; read -r l < "$f"; printf '%s %s\\n' "\${f##*/}" "$l"; fi
   done
 }
-if [ -d ${quote(`${checkpoints}/pub`)} ]; then
+if ${checkpoints === undefined ? '[ -d "$c/bases" ]' : `[ -d ${quote(`${checkpoints}/pub`)} ]`}; then
   ask bases bases
-  ask pub timeout -s KILL 20 ls -1 ${quote(`${checkpoints}/pub`)}
+  ask pub ${checkpoints === undefined ? ':' : `timeout -s KILL 20 ls -1 ${quote(`${checkpoints}/pub`)}`}
 elif [ -d ${quote(root)} ] && [ -z "$(ls "$c/sent" 2> /dev/null)" ]; then
   tell none ''
 else
@@ -32,11 +32,14 @@ export const readPublications = (asked: Asked): Publications | undefined => {
   if (asked.answers.has('none')) return { publications: [], bases: [] };
   const [pub, bases] = [asked.answers.get('pub'), asked.answers.get('bases')];
   if (pub?.exitCode !== 0 || bases?.exitCode !== 0) return undefined;
+  const read = parseBases(bases.stdout);
+  const unread = bases.stdout.split('\n').filter((line) => line !== '').length - read.length;
   return {
     publications: pub.stdout
       .split('\n')
       .map(parseMarker)
       .filter((one): one is Publication => one !== undefined),
-    bases: parseBases(bases.stdout),
+    bases: read,
+    ...(unread > 0 ? { unread } : {}),
   };
 };

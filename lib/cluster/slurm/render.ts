@@ -7,9 +7,9 @@ import type { Spec } from '../../job/spec.ts';
 import type { Rendering, RenderOptions } from '../port.ts';
 import { runtimeOf } from './containers.ts';
 import { GATE_SAYS, limitMinutes, mechanismFor, parseVersion } from './gate.ts';
-import { launchOf } from './launch.ts';
+import { type Buckets, bucketAt, launchOf } from './launch.ts';
 import { type Gpus, gpuOptions, type SbatchFacts } from './options.ts';
-import { isBucket, type Root } from './paths.ts';
+import { bucketOf, type Root } from './paths.ts';
 import { shell } from './remote.ts';
 import { unsettable } from './wrapper.ts';
 
@@ -18,6 +18,8 @@ export interface RenderFacts {
   readonly cluster: string;
   readonly gpus: Gpus;
   readonly apiUrl: string;
+  /** Buckets that the configuration names: only these can be listed. */
+  readonly buckets?: Buckets;
 }
 
 type Remark = { readonly path: string; readonly says: string };
@@ -57,6 +59,7 @@ const isSendable = (value: unknown): boolean =>
 const textOf = (spec: Spec, probe: Probe, options: RenderOptions, facts: RenderFacts, gate: SbatchFacts['gate']): string => {
   const launch = launchOf({
     ...facts,
+    ...bucketAt(spec, facts.buckets),
     job: '{job}',
     n: '{n}',
     identity: '{identity}',
@@ -86,10 +89,11 @@ const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Rema
   if (!isSendable(spec)) refuse('program', 'the spec holds a character that no program or command line can hold');
   if (program.workdir !== undefined && !program.workdir.startsWith('/'))
     refuse('program.workdir', 'must be an absolute path on the cluster');
-  if (isBucket(checkpoint?.root)) refuse('checkpoint.root', 'an object store is not supported on Slurm by this release');
+  const bucket = bucketOf(checkpoint?.root);
+  if (bucket !== undefined) refuse('checkpoint.root', unlisted(bucket, facts.buckets ?? {}));
   else if (checkpoint?.root !== undefined && !/^\/[^\0\n]*$/.test(checkpoint.root))
     refuse('checkpoint.root', 'must be an absolute path on the cluster');
-  if (program.image !== undefined && /[,:]/.test(checkpoint?.root ?? ''))
+  if (program.image !== undefined && bucket === undefined && /[,:]/.test(checkpoint?.root ?? ''))
     refuse('checkpoint.root', 'must not contain , or : together with an image: both separate what is mounted');
   refuse('resources.gpuType', gpuOptions(spec, facts.gpus).wrong);
   const partition = extensions.slurm?.partition;
@@ -103,6 +107,15 @@ const refusalsOf = (spec: Spec, probe: Probe, facts: RenderFacts): readonly Rema
     refuse('timeLimit', `beyond the partition's limit of ${maxSeconds} s`);
   }
   return refusals;
+};
+
+/** Without the configuration nobody could list what runs announce there, and nothing could ever be resumed. */
+const unlisted = (bucket: string, buckets: Buckets): string | undefined => {
+  const { unusable } = (Object.hasOwn(buckets, bucket) ? buckets[bucket] : undefined) ?? {};
+  if (unusable !== undefined) return `bucket ${bucket} of the configuration ${unusable}`;
+  if (Object.hasOwn(buckets, bucket)) return undefined;
+  const names = Object.keys(buckets).join(', ');
+  return `the configuration of this cluster names no bucket ${bucket}; it names ${names === '' ? 'none' : names}`;
 };
 
 /** Several may be named, as Slurm allows: then none of them is judged. */
@@ -129,7 +142,10 @@ const warningsOf = (spec: Spec, probe: Probe, options: RenderOptions): readonly 
   if (spec.timeLimitSeconds % 60 !== 0)
     warnings.push({ path: 'timeLimit', says: 'Slurm counts whole minutes; the wrapper enforces the seconds' });
   if (probe.capabilities.outcome_survives_purge.support !== 'yes') {
-    warnings.push({ path: 'cluster', says: 'no accounting answers here: the cause of a job that the controller forgot is lost' });
+    warnings.push({
+      path: 'cluster',
+      says: 'accounting does not keep ended jobs here: the cause of one that the controller forgot is lost',
+    });
   }
   if (options.requeue !== 'never' && Object.keys(spec.program.secrets).length > 0) {
     warnings.push({ path: 'program.secrets', says: 'a job that may be requeued keeps its file of secrets until it ends' });

@@ -13,6 +13,7 @@ import { TIMING } from '../../job/timing.ts';
 import type { SubmitAnswer } from '../port.ts';
 import { cut } from './cut.ts';
 import type { Launch, UploadedFile } from './launch.ts';
+import { isBucket } from './paths.ts';
 import { type Answers, type Asked, clockOf, shell } from './remote.ts';
 import { readSbatch } from './sbatch-answer.ts';
 import { readShownJob } from './shown-job.ts';
@@ -68,8 +69,7 @@ for d in release claims bases refused results output files secrets sent bin; do
   mkdir -p "$c/$d" || failed "the folder cannot be made: $c/$d"
 done
 [ -O "$c" ] || failed "the folder belongs to another user: $c"
-timeout -s KILL 20 mkdir -p "$r/pub" "$r/exec" || failed "the folder cannot be made: $r"
-${put(launch.wrapper, '700')}${launch.script ? put(launch.script, '600') : ''}${facts.helpers
+${isBucket(launch.checkpoints) ? '' : 'timeout -s KILL 20 mkdir -p "$r/pub" "$r/exec" || failed "the folder cannot be made: $r"\n'}${put(launch.wrapper, '700')}${launch.script ? put(launch.script, '600') : ''}${facts.helpers
   .map((helper) => put({ ...helper, path: `${launch.control}/bin/${helper.name}` }, '700'))
   .join('')}${launch.secretsPath === undefined ? '' : plain(launch.secretsPath, facts.secrets ?? '')}${
   facts.token === undefined ? '' : plain(`${launch.control}/token`, facts.token)

@@ -79,6 +79,18 @@ d_decode='function decode(t,  i, j, k, v, b, d, c, out) {
   return out
 }'
 
+# A bucket is listed as the program itself would do it: the credentials are its own.
+d_list() {
+  case $d_root in s3://*) ;; *) ls -1 "$d_root/pub"; return $? ;; esac
+  (
+    d_resume_path=
+    d_environment
+    d_user_environment "$d_cr" "$d_lf"
+    [ -z "$d_secrets" ] || . "$d_secrets"
+    exec /bin/sh "$d_control/bin/dispatch-publish" --list
+  )
+}
+
 # The point this run resumes from: that of the plan for run 0; later the greatest among the last point fixed and what was
 # published since by the runs it was fixed for, at or above its step. Prints "epoch step path32".
 d_resolve() {
@@ -92,14 +104,14 @@ d_resolve() {
     d_k=$((d_k - 1))
   done
   if [ "$d_run" -eq 0 ]; then printf '%s\n' "$d_point"; return 0; fi
-  d_names=$(ls -1 "$d_root/pub") || return 1
+  d_names=$(d_list) || return 1
   printf '%s\n' "$d_names" | LC_ALL=C awk -v from="$(printf '%020d' "$d_from")" -v to="$(printf '%020d' "$d_epoch")" -v point="$d_point" "$d_decode"'
     BEGIN {
       split(point, p, " ")
       least = p[2] < 0 ? "" : sprintf("%20s", p[2]); gsub(/ /, "0", least)
       best = ""
     }
-    /^[0-9]+-[0-9]+-[a-z2-7]+$/ && length($0) >= 43 && substr($0, 21, 1) == "-" && substr($0, 42, 1) == "-" {
+    /^[0-9]+-[0-9]+-[a-z2-7]+$/ && length($0) >= 43 && length($0) <= 250 && substr($0, 21, 1) == "-" && substr($0, 42, 1) == "-" {
       e = substr($0, 1, 20) ""; s = substr($0, 22, 20) ""; t = substr($0, 43); path = decode(t)
       if (path == "" || path ~ /(^|\/)\.?\.?(\/|$)/) next
       if (("" e) < ("" from) || ("" e) >= ("" to) || ("" s) < ("" least)) next
@@ -182,6 +194,7 @@ d_setsid=$(command -v setsid) || d_setsid=
 d_rm=$(command -v rm)
 # The batch step runs on the first node; its own name is one that the others can resolve.
 d_master=$(uname -n)
+[ -z "${'$'}{d_bucket:-}" ] || { printf '%s' "$d_bucket" > "$d_control/.bucket-$d_id-$d_run" && mv -f "$d_control/.bucket-$d_id-$d_run" "$d_control/bucket"; }
 
 d_wait_for_mark
 d_claim_run
@@ -197,9 +210,11 @@ else
   d_resume_path=$(printf '%s\n' "$d_resume_path" | LC_ALL=C awk "$d_decode"' { printf "%s", decode($0) }')
   [ -n "$d_resume_path" ] || d_refuse 'checkpoint: the resume point cannot be read'
 fi
-mkdir -p "$d_exec" || d_refuse 'checkpoint: the exec folder cannot be made'
+# In a bucket the exec folder is the start of its keys; what is written aside stays with the control files.
+case $d_root in s3://*) d_folder=$d_control/work/$d_n-$d_run ;; *) d_folder=$d_exec ;; esac
+mkdir -p "$d_folder" || d_refuse 'checkpoint: the exec folder cannot be made'
 mkdir -p "$d_control/output" || d_refuse 'output: the output folder cannot be made'
-[ -n "$d_workdir" ] || d_workdir=$d_exec
+[ -n "$d_workdir" ] || d_workdir=$d_folder
 [ -d "$d_workdir" ] || d_refuse "workdir: $d_workdir does not exist on this node"
 d_found=$(command -v "$d_tool") || d_refuse "configuration: $d_tool, which runs the program, is not on this node"
 d_tool=$d_found

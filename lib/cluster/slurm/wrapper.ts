@@ -41,9 +41,11 @@ export interface WrapperFacts {
   readonly cluster: string;
   /** A number and a point; in a rendering their placeholders. */
   readonly n: number | string;
-  /** Absolute paths. `checkpoints` is the job's own root, `<checkpoint root>/<job>`. */
+  /** Absolute paths, or `s3://bucket/prefix` for the latter. `checkpoints` is the job's own root, `<checkpoint root>/<job>`. */
   readonly control: string;
   readonly checkpoints: string;
+  /** Where the bucket of an `s3://` root is, for the node. */
+  readonly bucket?: { readonly region: string; readonly endpoint?: string | undefined };
   readonly workdir?: string;
   readonly resume: Point | string;
   readonly nodes: number;
@@ -109,6 +111,7 @@ const header = (facts: WrapperFacts): string => {
     word('n', facts.n),
     word('control', facts.control),
     word('root', facts.checkpoints),
+    ...(facts.bucket ? [word('bucket', `${facts.bucket.region}\n${facts.bucket.endpoint ?? ''}\n`)] : []),
     word('workdir', facts.workdir ?? ''),
     word('resume', typeof facts.resume === 'string' ? facts.resume : formatPoint(facts.resume)),
     word('nodes', facts.nodes),

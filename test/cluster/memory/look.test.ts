@@ -111,6 +111,16 @@ describe('what a look may wrongly say', () => {
   });
 });
 
+describe('ids', () => {
+  test('P4.5 an id in use is passed over when ids come round again', async () => {
+    const { world, launch } = await given();
+    const [first, second] = [await launch(), await launch({ job: '0123456789abcdeh' })];
+    world.reuseIds(Number(first.schedulerId));
+    const third = await launch({ job: '0123456789abcdeg' });
+    expect(Number(third.schedulerId)).toBe(Number(second.schedulerId) + 1);
+  });
+});
+
 describe('what others did', () => {
   test.each([
     ['held', { seen: seenOf('queued', 0, 'waiting') }, { state: 'queued', pending: { group: 'held' }, finding: { kind: 'held' } }],

@@ -76,7 +76,9 @@ describe('scripts', () => {
     ['boot_failed', 'boot_failed', {}],
     ['evicted', 'evicted', { which: 'node pressure' }],
     ['scheduler_failed', 'scheduler_failed', { what: 'lost by the scheduler' }],
+    ['revoked', 'revoked', {}],
     ['unrecognised', 'unrecognised', { word: 'MELTED' }],
+    ['contradictory', 'contradictory', { both: ['the scheduler: COMPLETED', 'no wrapper ever claimed the run'] }],
   ])('contract §3 %o ends by %s', (ends, cause, detail) => {
     const ending = endingOf(endsSchema.parse(ends) as 'completed', ['n1', 'n2']);
     expect(ending).toMatchObject({ cause, detail });

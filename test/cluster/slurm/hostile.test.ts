@@ -59,7 +59,7 @@ describe('submission of hostile text', () => {
     const wanted = submission({ spec: spec({ program: { script: ':', env: {}, secrets: { A: { ref: 'x' } } } }) });
     for (const secret of [async () => 'hunter2\0', async () => Promise.reject(new Error('hunter2'))]) {
       const said = await (await at.open({ secret })).submit(wanted);
-      expect(said).toMatchObject({ kind: 'uncertain', sent: 'no' });
+      expect(said).toMatchObject({ kind: 'not_now' });
       expect(JSON.stringify(said)).not.toContain('hunter2');
     }
     const said = await (await at.open({ tokenOf: async () => Promise.reject(new Error('hunter2')) })).submit(submission());

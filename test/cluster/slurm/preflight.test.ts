@@ -82,10 +82,27 @@ describe('contract §7: capabilities with their evidence', () => {
     ['submit_allowed', { dry: bad('allocation failure: Invalid account') }, 'unknown'],
     ['submit_allowed', { tools: ok(TOOLS.replace('sbatch\n', '')) }, 'no'],
     ['checkpoint_files', { root: bad('') }, 'no'],
+    ['checkpoint_files', { tools: ok(TOOLS.replace('awk\n', '')) }, 'partly'],
+    // P8.1: an s3:// root needs aws, or a curl that signs.
+    ['checkpoint_files', {}, 'partly'],
+    ['checkpoint_files', { curl: ok('curl 7.61.1 (x86_64-redhat-linux-gnu) libcurl/7.61.1\n') }, 'partly'],
+    ['checkpoint_files', { curl: ok('curl 7.75.0 (x86_64) libcurl/7.75.0\n') }, 'yes'],
+    ['checkpoint_files', { curl: ok('curl 8.5.0 (x86_64) libcurl/8.5.0\n') }, 'yes'],
+    ['checkpoint_files', { tools: ok(`${TOOLS}\naws\n`) }, 'yes'],
     ['output', {}, 'yes'],
     ['output', { root: bad('') }, 'no'],
     ['admission_check', {}, 'no'],
   ] as const)('%s', (name, over, expected) => expect(support(over as Record<string, Answer>, name)).toBe(expected));
+
+  it('C007: a site that purges its accounting early never says yes to what survives a purge, and the configuration alone makes no yes', () => {
+    expect(capabilitiesOf(site(), 5).outcome_survives_purge.support).toBe('yes');
+    expect(capabilitiesOf(site(), 5, true).outcome_survives_purge).toMatchObject({
+      support: 'partly',
+      evidence: expect.stringContaining('the configuration says'),
+    });
+    const none = { sacct: bad('Slurm accounting storage is disabled') };
+    expect(capabilitiesOf(site(none), 5, false).outcome_survives_purge.support).toBe('partly');
+  });
 
   it('a preflight that ended early knows nothing', () => {
     for (const capability of Object.values(capabilitiesOf(new Map(), 5))) expect(capability.support).toBe('unknown');

@@ -76,7 +76,7 @@ describe('submit', () => {
   it('secrets are in a file of 0600 alone; without a source of secrets nothing is sent', async () => {
     const at = site();
     const secret = { spec: spec({ program: { script: ':', env: {}, secrets: { TOKEN: { ref: 'r' } } } }) };
-    expect(await (await at.open()).submit(submission(secret))).toMatchObject({ kind: 'uncertain', sent: 'no' });
+    expect(await (await at.open()).submit(submission(secret))).toMatchObject({ kind: 'not_now' });
     const session = await at.open({
       secret: async (ref) => `it's ${ref}`,
       tokenOf: async () => 't0ken',

@@ -98,6 +98,31 @@ describe('contract §6: the rendering', () => {
     expect(rendered(of, 'never', at).refusals.map((one) => one.path)).toContain(path);
   });
 
+  it('P8.1: an s3:// root is taken where the configuration names its bucket, and refused with the names elsewhere', () => {
+    const inBucket = spec({ checkpoint: { root: 's3://saves/runs', required: false } });
+    const on = (buckets: Parameters<typeof render>[3]['buckets']) =>
+      render(inBucket, probe(), { requeue: 'never', patienceSeconds: 600 }, { ...facts, ...(buckets ? { buckets } : {}) });
+    const { refusals, text } = on({ saves: { region: 'eu-central-1', endpoint: 'https://s3.example.org' } });
+    expect(refusals).toEqual([]);
+    for (const part of ["d_root='s3://saves/runs/{job}'", 'eu-central-1', 'https://s3.example.org']) expect(text).toContain(part);
+    expect(on({ other: { region: 'x' } }).refusals).toEqual([
+      { path: 'checkpoint.root', says: 'the configuration of this cluster names no bucket saves; it names other' },
+    ]);
+    expect(on(undefined).refusals[0]?.says).toContain('it names none');
+    // A name of an object's own is no bucket of ours.
+    expect(on({}).refusals).toHaveLength(1);
+    expect(rendered().text).not.toContain('d_bucket=');
+    // Nothing of a bucket is mounted into an image, so what separates mounts may stand in it.
+    const image = render(
+      { ...inBucket, program: { ...inBucket.program, image: 'img' } },
+      probe({ containers: 'apptainer: on the login node' }),
+      { requeue: 'never', patienceSeconds: 600 },
+      { ...facts, buckets: { saves: { region: 'x' } } },
+    );
+    expect(image.refusals).toEqual([]);
+    expect(image.text.split('\n').find((line) => line.includes("'--bind'"))).not.toContain('s3://');
+  });
+
   it('what may surprise is a warning', () => {
     const paths = (of: Spec, at = probe(), how: 'never' | 'scheduler' = 'never') => rendered(of, how, at).warnings.map((one) => one.path);
     expect(paths(spec())).toEqual([]);

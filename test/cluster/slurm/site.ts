@@ -30,6 +30,8 @@ export interface Site {
   /** A client of Slurm as sh text; `$*` are its arguments. Every call is kept. */
   client(name: string, text: string): void;
   calls(): string[];
+  /** What an adapter there is made with. */
+  options(): SlurmOptions;
   open(over?: Partial<SlurmOptions>): ReturnType<ReturnType<typeof createSlurmAdapter>['connect']>;
 }
 
@@ -47,20 +49,19 @@ export const site = (): Site => {
       chmodSync(join(bin, name), 0o755);
     },
     calls: () => (existsSync(join(base, 'calls')) ? readFileSync(join(base, 'calls'), 'utf8').trim().split('\n') : []),
-    open: (over = {}) =>
-      createSlurmAdapter({
-        id: 'c1',
-        tag: TAG,
-        root,
-        now: () => 42,
-        random: seeded(1),
-        transports: () =>
-          shellTransport(
-            { env: { PATH: `${bin}:/usr/bin:/bin`, HOME: base, SBATCH_WAIT: '1' } },
-            { random: (n) => randomBytes(n), nowMs: () => performance.now() },
-          ),
-        ...over,
-      }).connect('alice'),
+    options: () => ({
+      id: 'c1',
+      tag: TAG,
+      root,
+      now: () => 42,
+      random: seeded(1),
+      transports: () =>
+        shellTransport(
+          { env: { PATH: `${bin}:/usr/bin:/bin`, HOME: base, SBATCH_WAIT: '1' } },
+          { random: (n) => randomBytes(n), nowMs: () => performance.now() },
+        ),
+    }),
+    open: (over = {}) => createSlurmAdapter({ ...made.options(), ...over }).connect('alice'),
   };
   made.client('date', `echo ${NOW}`);
   made.client('squeue', ':');
@@ -71,7 +72,7 @@ export const site = (): Site => {
   return made;
 };
 
-const PROBE = {
+export const PROBE = {
   probedAt: 0,
   facts: {
     scheduler: 'slurm 22.05.8',
@@ -81,7 +82,10 @@ const PROBE = {
     requeueExitCodes: [88],
     user: 'alice',
   },
-  capabilities: { containers: { support: 'no', evidence: '', probedAt: 0 } },
+  capabilities: {
+    containers: { support: 'no', evidence: '', probedAt: 0 },
+    outcome_survives_purge: { support: 'yes', evidence: '', probedAt: 0 },
+  },
 } as unknown as Probe;
 
 export const spec = (over: Partial<Spec> = {}): Spec => ({

@@ -93,6 +93,35 @@ describe.each(SHAPES)('on a %s cluster', (shape) => {
   });
 });
 
+test('P8.4 what was collected stays away when it is opened again', async () => {
+  const kept: Kept = { path: join(await folderOf(), 'memory.jsonl'), shape: 'slurm', clock: { nowMs: START_MS, ticks: false } };
+  const [job] = JOBS;
+  const random = seeded(1);
+  let cluster = await opened(kept, random);
+  let session = await cluster.adapter.connect('default');
+  const clusterNow = (await session.clock())!;
+  const submitted = await session.submit({
+    ...{ job, n: 1, spec: SPEC, requeue: 'never', patienceSeconds: 3600, identity: identityOf(TAG, job, 1) },
+    ...{ probe: await session.probe(clusterNow), gate: { mechanism: 'begin', selfDestructs: false }, clusterNow },
+    ...{ resume: { epoch: 1_000_000, step: -1, path: '' }, resources: { timeLimitSeconds: 300 }, excludeNodes: [] },
+    clusterBoundAt: clusterNow + 90_000,
+  });
+  if (submitted.kind !== 'accepted') throw new Error(submitted.kind);
+  const { receipt } = submitted;
+  await session.fence(job, { n: 1, schedulerId: receipt.schedulerId });
+  await session.release(receipt, { mechanism: 'begin', selfDestructs: false });
+  kept.clock.nowMs += 60_000;
+  const listed = async () => (await session.listPublications(job, SPEC))?.publications ?? [];
+  const [publication] = await listed();
+  expect(publication).toMatchObject({ step: 100 });
+  expect(await session.collect!(job, SPEC, [{ publication: publication!, files: true }])).toMatchObject({ kind: 'removed', markers: 1 });
+  cluster.close();
+  cluster = await opened(kept, random);
+  session = await cluster.adapter.connect('default');
+  expect(await listed()).toEqual([]);
+  cluster.close();
+});
+
 describe('the file', () => {
   const submitted = async (kept: Kept): Promise<Receipt> => {
     const cluster = await opened(kept, seeded(1));

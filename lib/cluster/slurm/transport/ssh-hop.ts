@@ -20,8 +20,8 @@ export interface Hop {
   readonly user: string;
   /** Public key lines, `ssh-ed25519 AAAA…`; any may match. */
   readonly hostKeys: readonly string[];
-  /** The private key's text (OpenSSH or PEM, no passphrase), read at each connect. */
-  privateKey(): Promise<string>;
+  /** The private key's text (OpenSSH or PEM, no passphrase), read at each connect. `fresh`: the one read before was refused. */
+  privateKey(fresh?: boolean): Promise<string>;
 }
 
 export interface HopLimits {
@@ -37,7 +37,7 @@ export async function connectHop(ssh2: Ssh2, hop: Hop, via: () => Promise<Duplex
     return await handshake(ssh2, hop, key, await via(), limits);
   } catch (failure) {
     if (!(failure instanceof ClusterFailure) || failure.code !== 'cluster/auth_refused') throw failure;
-    const fresh = await readKey(ssh2, hop, limits);
+    const fresh = await readKey(ssh2, hop, limits, true);
     if (fresh === key) throw failure;
     return await handshake(ssh2, hop, fresh, await via(), limits);
   }
@@ -56,13 +56,13 @@ export async function within<T>(seconds: number, work: Promise<T>, late: () => E
   }
 }
 
-async function readKey(ssh2: Ssh2, hop: Hop, limits: HopLimits): Promise<string> {
+async function readKey(ssh2: Ssh2, hop: Hop, limits: HopLimits, isRefused = false): Promise<string> {
   const unreadable = (cause?: unknown): ClusterFailure =>
     // Not a refused login: a secret store that is away for a minute must not block the cluster.
     hopFailure('cluster/unreachable', 'key_unreadable', `the private key for ${hopName(hop)} could not be read`, cause);
   let text: string;
   try {
-    text = await within(limits.readyTimeoutSeconds, hop.privateKey(), () => unreadable());
+    text = await within(limits.readyTimeoutSeconds, hop.privateKey(isRefused), () => unreadable());
   } catch (error) {
     throw error instanceof ClusterFailure ? error : unreadable(error);
   }
