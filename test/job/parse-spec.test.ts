@@ -317,6 +317,13 @@ describe('the fix is said with the fault', () => {
     ['memory in GB', resources({ memoryPerNode: '16GB' }), 'resources.memoryPerNode', /write "16Gi"/],
     ['a duration without unit', written({ timeLimit: 3600 }), 'timeLimit', /"3600s"/],
     ['an endless duration', written({ timeLimit: 'infinite' }), 'timeLimit', /finite duration such as "12h"/],
+    [
+      'no unmatched',
+      written({ policy: { rules: [], limits: { attempts: 3 } } }),
+      'policy.unmatched',
+      /^is required: escalate, stop or relaunch_once$/,
+    ],
+    ['no time limit', written({ timeLimit: undefined }), 'timeLimit', /^is required: a duration such as/],
     ['one cause as text', rules({ on: 'preempted', do: STOP }), 'policy.rules[0].on', /\["preempted"\]/],
   ])('%s', (_, input, path, expected) => expect(says(input, path)).toMatch(expected));
 

@@ -115,6 +115,8 @@ describe('a lost node whose processes live on (P6.3)', () => {
     expect(one.view().attempts[0]).toMatchObject({ processes: 'unknown', outcome: { cause: 'node_lost' } });
     await one.until((_, view) => view.attempts[1]?.releasedAt !== undefined);
     expect(one.at() - bound).toBeGreaterThanOrEqual(180);
+    // At the moment itself: no back-off sleeps past it.
+    expect(one.at() - bound).toBeLessThan(190);
     expect(await one.ended()).toMatchObject({ state: 'succeeded', resumedFrom: { trainingStep: 7 } });
     const [first, second] = one.world.truth().executions;
     expect(first!.endedAtMs).toBeLessThan(second!.startedAtMs);

@@ -65,8 +65,10 @@ const ROWS: readonly Row[] = [
   },
   { given: 'a node that does not boot', ends: 'boot_failed', state: 'failed', cause: 'boot_failed', ran: 'no', word: 'BOOT_FAIL' },
   { given: 'a scheduler that lost it', ends: 'scheduler_failed', state: 'failed', cause: 'scheduler_failed', ran: 'yes' },
+  { given: 'a sibling that took it', ends: 'revoked', state: 'failed', cause: 'revoked', ran: 'yes', word: 'REVOKED' },
   // Class evidence ends a job by `unmatched: stop`, as failed with that cause (contract §3).
   { given: 'a word nobody knows', ends: 'unrecognised', state: 'failed', cause: 'unrecognised', ran: 'yes', word: 'MELTED' },
+  { given: 'sources that disagree', ends: 'contradictory', state: 'failed', cause: 'contradictory', ran: 'yes', word: 'COMPLETED' },
   { given: 'no trace, past the grace', ends: 'vanishes', state: 'failed', cause: 'vanished', ran: 'yes' },
   {
     given: 'no room within its patience',

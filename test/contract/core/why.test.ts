@@ -40,6 +40,12 @@ const ROWS: readonly Row[] = [
     why: 'Attempt 1 waits in the queue: QOSMaxJobsPerUserLimit.',
   },
   {
+    state: 'pending',
+    given: { rules: [relaunch(['node_lost'])], script: [{ program: { runsSeconds: 60, ends: 'node_lost' } }] },
+    when: (one) => one.until(({ attempt }) => attempt?.n === 2 && attempt.state === 'gated'),
+    why: /^Attempt 2 waits behind its gate until what may be left of attempt 1 is fenced off; attempt 2 follows 1, which lost a node \(\S+\): rule 0/,
+  },
+  {
     state: 'running',
     given: { script: [{ startsSeconds: 100 }] },
     when: attemptIs('starting'),
@@ -59,6 +65,15 @@ const ROWS: readonly Row[] = [
     why: 'Attempt 1 is ending.',
   },
   {
+    state: 'running',
+    given: { unmatched: 'escalate', script: [{ program: { ends: 'unrecognised' } }] },
+    when: async (one) => {
+      await is('awaiting')(one);
+      await one.answer('wait');
+    },
+    why: /^Attempt 1 ended with a word nobody knows; the answer was 'wait': asked again at 2030-01-04T\S+Z\.$/,
+  },
+  {
     state: 'recovering',
     given: { rules: [relaunch(['exited'], { backoff: { initial: '2h', factor: 1, max: '2h' } })], script: [exits] },
     when: is('recovering'),
@@ -68,7 +83,7 @@ const ROWS: readonly Row[] = [
     state: 'awaiting',
     given: { unmatched: 'escalate', script: [exits] },
     when: is('awaiting'),
-    why: /^Attempt 1 ended as exited and no rule matches; waiting for an answer to q1 \(stop, relaunch, relaunch_from_scratch, accept_success\) until 2030-01-04\S+Z, then stop\.$/,
+    why: /^Attempt 1 exited with 3 and no rule matches; waiting for an answer to q1 \(stop, relaunch, relaunch_from_scratch, accept_success\) until 2030-01-04\S+Z, then stop\.$/,
   },
   {
     state: 'cancelling',
