@@ -144,7 +144,7 @@ export const jobPartRoutes = [
     method: 'get',
     path: '/jobs/{job}/checkpoints',
     tag: 'checkpoints',
-    says: 'What was published, the greatest first, and how each stands: only what a listing saw is resumed from.',
+    says: 'What was published, the greatest first, and how each stands; `refresh=true` lists all of it anew, else of each run the last that the record knows.',
     access: 'read',
     params: z.strictObject({ job: jobParam }),
     query: z.strictObject({

@@ -27,10 +27,13 @@ const oneLine = /^[^\n]+\n$/;
 test('it says where it listens, is healthy, serves its document, and ends in order with 0 when it is told to', async () => {
   const data = join(await newFolder(), 'made', 'here');
   const child = await start(['--data', data]);
-  expect(child.startedMs).toBeLessThan(20_000);
   expect(await child.get('/health')).toEqual({ status: 200, body: { status: 'ok' } });
   expect(await child.get('/openapi.json')).toMatchObject({ status: 200, body: { openapi: '3.1.0' } });
   expect(await child.get('/notices')).toEqual({ status: 200, body: { items: [], next: 0 } });
+  expect(await child.get('/notices?after=x&limit=0')).toMatchObject({
+    status: 400,
+    body: { code: 'request/invalid', errors: [{ in: 'query', path: 'after' }, { in: 'query', path: 'limit' }] },
+  });
   const tag = await readFile(join(data, 'tag'), 'utf8');
   expect(await child.kill('SIGTERM')).toBe(0);
   expect(await readdir(data)).not.toContain('lock');
