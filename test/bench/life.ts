@@ -73,7 +73,7 @@ const quiet = (level: string, message: string, fields: object): void => {
 };
 
 /** A linear congruence: the same life every time. */
-const drawn = (seed: number): (() => number) => {
+export const drawn = (seed: number): (() => number) => {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -9,9 +9,9 @@ import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { isKept, type Measure, rounded } from './measure.ts';
 
-const NAMES = ['append', 'commit', 'quiet-poll', 'transitions'] as const;
+const NAMES = ['append', 'commit', 'submissions', 'status', 'quiet-poll', 'transitions', 'start', 'memory', 'functions'] as const;
 type Name = (typeof NAMES)[number];
-const LIMIT_MS = 85_000;
+const LIMIT_MS = 180_000;
 
 type Ran = { readonly measures: readonly Measure[] } | { readonly failed: string };
 
