@@ -20,7 +20,8 @@ export interface Table {
   stop(): void;
 }
 
-const freePort = (): Promise<number> =>
+/** A port that nobody listens on now. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);

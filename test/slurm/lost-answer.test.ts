@@ -14,7 +14,7 @@ afterAll(() => {
 
 const run = async (name: string, tag: string, frozenSeconds: number): Promise<{ said: string; root: string; job: string }> => {
   const root = rootFor(name);
-  hold = holdSbatch();
+  hold = holdSbatch(tag);
   const args = ['--cluster', 'lab', '--config', configurationFor(name, root), '--steps', '3', '--partition', 'batch'];
   const demo = new Demo(args, { DISPATCH_TAG: tag });
   const job = await demo.job();

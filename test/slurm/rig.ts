@@ -39,8 +39,8 @@ export const rootFor = (name: string): string => {
   return root;
 };
 
-/** The configuration file of a cluster `lab` for that root. */
-export const configurationFor = (name: string, root: string): string => {
+/** The configuration file of a cluster `lab` for that root; `more` is laid over the cluster. */
+export const configurationFor = (name: string, root: string, more: Readonly<Record<string, unknown>> = {}): string => {
   const hostKey = readFileSync(`${DIR}/ssh/host_ed25519.pub`, 'utf8').split(' ').slice(0, 2).join(' ').trim();
   const configuration = {
     clusters: [
@@ -52,6 +52,7 @@ export const configurationFor = (name: string, root: string): string => {
         landingBoundSeconds: 30,
         transport: { type: 'ssh', host: '127.0.0.1', port: 2222, hostKeys: [hostKey] },
         logins: [{ id: 'default', user: 'alice', privateKeyFile: `${DIR}/ssh/id_ed25519` }],
+        ...more,
       },
     ],
   };
@@ -87,25 +88,28 @@ export const publicationsOf = (root: string, job: string): string[] => {
   return existsSync(pub) ? readdirSync(pub).toSorted() : [];
 };
 
-/** bob takes all of these nodes for a while, by a partition that preempts. */
-export const preempt = (nodes: string, seconds: number): string =>
-  as('bob', `sbatch --parsable -p urgent -w ${nodes} --exclusive --mem=100 --time=1 --output=/dev/null --wrap='sleep ${seconds}'`).trim();
+/** bob takes all of these nodes for a while, by a partition that preempts theirs. */
+export const preempt = (nodes: string, seconds: number, partition: 'urgent' | 'apart-urgent' | 'aside-urgent' = 'urgent'): string =>
+  as(
+    'bob',
+    `sbatch --parsable -p ${partition} -w ${nodes} --exclusive --mem=100 --time=1 --output=/dev/null --wrap='sleep ${seconds}'`,
+  ).trim();
 
 export const nodesOf = (identity: string): string => as('alice', `squeue --me -h -n ${identity} -t R -o %N`).trim();
 
 const SHIM = '/usr/local/bin/sbatch';
 
 /**
- * Makes sbatch wait, on the cluster, at the moment when it would have been executed, until it is let go. The real sbatch runs
- * then: this only decides when. A dry run passes.
+ * Makes a deployment's sbatch wait, on the cluster, at the moment when it would have been executed, until it is let go. The real sbatch
+ * runs then: this only decides when. A dry run passes, and so does what other deployments send meanwhile.
  */
-export const holdSbatch = (): { reached: () => boolean; letGo: () => void; remove: () => void } => {
+export const holdSbatch = (tag: string): { reached: () => boolean; letGo: () => void; remove: () => void } => {
   const [hold, reached] = [`${DIR}/run/hold-sbatch`, `${DIR}/home/alice/sbatch-reached`];
   rmSync(reached, { force: true });
   writeFileSync(hold, '');
   writeFileSync(
     SHIM,
-    `#!/bin/sh\ncase " $* " in *" --test-only "*) exec /usr/bin/sbatch "$@" ;; esac\nif [ -e ${hold} ]; then : > ${reached}; while [ -e ${hold} ]; do sleep 0.05; done; fi\nexec /usr/bin/sbatch "$@"\n`,
+    `#!/bin/sh\ncase " $* " in *" --test-only "*) exec /usr/bin/sbatch "$@" ;; *"=d${tag}-"*) ;; *) exec /usr/bin/sbatch "$@" ;; esac\nif [ -e ${hold} ]; then : > ${reached}; while [ -e ${hold} ]; do sleep 0.05; done; fi\nexec /usr/bin/sbatch "$@"\n`,
     { mode: 0o755 },
   );
   return {

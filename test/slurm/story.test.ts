@@ -18,7 +18,7 @@ const argsFor = (config: string, key: string, ...more: string[]): string[] => [
   '--config',
   config,
   '--partition',
-  'batch',
+  'aside',
   '--steps',
   '20',
   '--key',
@@ -30,7 +30,7 @@ const argsFor = (config: string, key: string, ...more: string[]): string[] => [
 const preemptOncePublished = async (root: string, tag: string, job: string, n: number, seconds = 120): Promise<void> => {
   await until(`publications of attempt ${n}`, seconds, () => publicationsOf(root, job).length > 0 || undefined);
   const nodes = await until('its nodes', 20, () => nodesOf(`d${tag}-${job}-${n}`) || undefined);
-  preempt(nodes, 8);
+  preempt(nodes, 8, 'aside-urgent');
 };
 
 describe('the recovery story', () => {
@@ -66,7 +66,7 @@ describe('the recovery story', () => {
       return job;
     };
     // 1: with sbatch on its way. It goes on without its sender, and the next process must find what came of it.
-    const hold = holdSbatch();
+    const hold = holdSbatch(tag);
     let job = '';
     try {
       job = await killAfter(start(), () => until('sbatch is reached', 30, () => hold.reached() || undefined));
