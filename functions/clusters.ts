@@ -1,4 +1,4 @@
 /** Door: the routes about clusters. See lib/api. */
 import { door } from '../lib/aws/http.ts';
 
-export const handler = door(['listClusters', 'readCluster', 'listClusterEvents', 'startPreflight', 'answerClusterEscalation']);
+export const handler = door('clusters');

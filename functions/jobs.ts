@@ -1,15 +1,4 @@
-/** Door: everything that reads, cancels and answers. See lib/api. */
+/** Door: everything that reads, cancels and answers from the record alone. See lib/api. */
 import { door } from '../lib/aws/http.ts';
 
-export const handler = door([
-  'listJobs',
-  'readJob',
-  'cancelJob',
-  'watchEvents',
-  'listCheckpoints',
-  'readLatestCheckpoint',
-  'listEscalations',
-  'readToken',
-  'answerEscalation',
-  'readHealth',
-]);
+export const handler = door('jobs');

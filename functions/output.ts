@@ -1,4 +1,4 @@
-/** Door: GET /jobs/{job}/attempts/{attempt}/output, which needs a connection of its own. See lib/api. */
+/** Door: what may need a connection to a cluster while the caller waits: a run's output, and a listing of checkpoints. See lib/api. */
 import { door } from '../lib/aws/http.ts';
 
-export const handler = door(['readOutput']);
+export const handler = door('output');

@@ -2,7 +2,7 @@
 import { parkInputSchema } from '../lib/app/machine-input.ts';
 import { park } from '../lib/app/park.ts';
 import type { Ports } from '../lib/app/ports.ts';
-import { wired } from '../lib/aws/wiring.ts';
+import { worker } from '../lib/aws/worker.ts';
 
 export const parkHandler =
   (ports: () => Promise<Ports>) =>
@@ -11,4 +11,4 @@ export const parkHandler =
     return {};
   };
 
-export const handler = parkHandler(wired);
+export const handler = worker('park', { handler: parkHandler, answers: ['StaleDecision', 'Superseded'] });

@@ -1,4 +1,4 @@
 /** Door: POST /plans. See lib/api. */
 import { door } from '../lib/aws/http.ts';
 
-export const handler = door(['planJob']);
+export const handler = door('plan');

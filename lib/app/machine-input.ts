@@ -1,12 +1,22 @@
 /** What the machine passes to its functions, checked at the door: another release's machine may be at the other end. */
 import * as z from 'zod';
 import { JOB_ID } from '../job/identity.ts';
+import { MACHINE } from './advance.ts';
 
 const job = z.string().regex(JOB_ID);
 
-/** Additive on purpose: a newer machine may say more (protocols §2.9). */
+/**
+ * This release's machine and the one before (protocols §2.9). Any other is refused as a failure that the machine retries: a newer one
+ * until its own functions are there, and where they never come, as after a rollback, reconcile starts a supervisor of the machine that is.
+ */
+const machine = z
+  .int()
+  .min(Math.max(1, MACHINE - 1))
+  .max(MACHINE, `is newer than machine ${MACHINE}, which is this release's`);
+
+/** Additive on purpose: another release's machine may say more. */
 export const advanceInputSchema = z.object({
-  machine: z.int().min(1),
+  machine,
   job,
   generation: z.int().min(1),
   loops: z.int().min(0),
@@ -15,7 +25,7 @@ export const advanceInputSchema = z.object({
 });
 
 export const parkInputSchema = z.object({
-  machine: z.int().min(1),
+  machine,
   job,
   generation: z.int().min(1),
   token: z.string().min(1).max(2048),

@@ -21,7 +21,7 @@ export interface Reconciled {
   readonly restarted: number;
   readonly births: number;
   readonly owed: number;
-  /** Jobs of clusters that the configuration no longer names: nothing can be done for them until it does (protocols §7). */
+  /** Jobs of clusters or logins that the configuration no longer names: nothing can be done for them until it does (protocols §7). */
   readonly stranded: number;
   /** Jobs that wait for a person, and how long ago the one that waits longest last moved. */
   readonly questions: number;
@@ -57,9 +57,9 @@ export const reconcile = async (ports: Ports, options: ReconcileOptions = {}): P
       const batch = page.items.slice(from, from + BATCH_LIMIT);
       counts.jobs += batch.length;
       const heads = await ports.store.readHeads(batch);
-      for (const { cluster } of strandedIn(ports, heads)) {
+      for (const place of strandedIn(ports, heads)) {
         counts.stranded++;
-        unnamed.add(cluster);
+        unnamed.add(place);
       }
       survey(counts, heads, ports.now());
       for (const job of await unquiet(ports, heads, always)) {
@@ -70,8 +70,8 @@ export const reconcile = async (ports: Ports, options: ReconcileOptions = {}): P
     cursor = page.cursor;
   } while (cursor !== undefined);
   if (unnamed.size > 0) {
-    const says = 'jobs wait for clusters that the configuration no longer names: name them again, or nothing of these jobs can be ended';
-    ports.log('error', says, { jobs: counts.stranded, clusters: [...unnamed].sort().slice(0, 20) });
+    const says = 'jobs wait for places that the configuration no longer names: name them again, or nothing of these jobs can be ended';
+    ports.log('error', says, { jobs: counts.stranded, places: [...unnamed].sort().slice(0, 20) });
   }
   // A cluster has no supervisor of its own (contract §8).
   for (const cluster of ports.clusters.keys()) await tendCluster(ports, cluster, 'system');
@@ -107,8 +107,14 @@ const reconcileEnded = async (ports: Ports, { job, generation }: NonNullable<Rec
   return { ...NOTHING, jobs: 1, ...(did ? { [did]: 1 } : {}) };
 };
 
-const strandedIn = (ports: Ports, heads: readonly Head[]): readonly Head['summary'][] =>
-  heads.filter(({ version, summary }) => version > 0 && !ports.clusters.has(summary.cluster)).map(({ summary }) => summary);
+/** One place per job: the cluster, or `cluster/login` where only the login is gone, under which nobody polls either. */
+const strandedIn = (ports: Ports, heads: readonly Head[]): readonly string[] =>
+  heads.flatMap(({ version, summary: { cluster, login, ended } }) => {
+    if (version === 0 || ended) return [];
+    const known = ports.clusters.get(cluster);
+    if (!known) return [cluster];
+    return known.logins.some((one) => one.id === login) ? [] : [`${cluster}/${login}`];
+  });
 
 /** The jobs of a batch that may need something: one more read for all of them, so that quiet jobs cost none of their own (P2.4). */
 const unquiet = async (ports: Ports, heads: readonly Head[], always: boolean): Promise<readonly string[]> => {

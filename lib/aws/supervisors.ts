@@ -9,6 +9,8 @@ export interface StepFunctions {
   readonly client: SFNClient;
   readonly machineArn: string;
   readonly onInvalidToken: (message: string) => void;
+  /** What became of a signal: for those who count. */
+  readonly onSignal?: (how: 'signalled' | 'superseded' | 'failed') => void;
 }
 
 /** Byte-stable, so that a repeated start of the same name is the same request. */
@@ -19,7 +21,7 @@ export const executionName = (job: string, generation: number): string => `${job
 const MALFORMED = new Set(['InvalidToken', 'ValidationException']);
 const SUPERSEDED = new Set(['TaskTimedOut', 'TaskDoesNotExist']);
 
-export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }: StepFunctions): Supervisors => ({
+export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken, onSignal }: StepFunctions): Supervisors => ({
   start: async (job, generation) => {
     const input = executionInput(job, generation);
     try {
@@ -33,14 +35,19 @@ export const stepFunctionsSupervisors = ({ client, machineArn, onInvalidToken }:
   signal: async (taskToken) => {
     try {
       await client.send(new SendTaskSuccessCommand({ taskToken, output: '{}' }));
+      onSignal?.('signalled');
       return 'signalled';
     } catch (error) {
-      if (SUPERSEDED.has(nameOf(error))) return 'superseded';
+      if (SUPERSEDED.has(nameOf(error))) {
+        onSignal?.('superseded');
+        return 'superseded';
+      }
       if (MALFORMED.has(nameOf(error))) {
         // A corrupted store or a bug: raised as an alarm, and forgotten, since no retry can succeed.
         onInvalidToken(nameOf(error));
         return 'superseded';
       }
+      onSignal?.('failed');
       throw new SupervisorsFailure(`SendTaskSuccess: ${nameOf(error)}`, { cause: error });
     }
   },

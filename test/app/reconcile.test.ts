@@ -27,7 +27,7 @@ const portsOf = (store: RecordStore, named: readonly string[], log: Ports['log']
     start: () => Promise.reject(new Error('nobody is silent')),
     signal: () => Promise.reject(new Error('nothing is owed')),
   },
-  clusters: new Map(named.map((id) => [id, {} as ClusterConfiguration])),
+  clusters: new Map(named.map((id) => [id, { logins: [{ id: 'ml', user: 'svc-ml' }] } as unknown as ClusterConfiguration])),
   probeOf: async () => undefined,
   tag: 'aaaa',
   now: () => T0 + 10 * 60_000,
@@ -37,8 +37,8 @@ const portsOf = (store: RecordStore, named: readonly string[], log: Ports['log']
 });
 
 /** Waits beside a token that is good for an hour. */
-const quiet = async (store: RecordStore): Promise<string> => {
-  const job = await aJob(store);
+const quiet = async (store: RecordStore, head: Parameters<typeof aJob>[2] = {}): Promise<string> => {
+  const job = await aJob(store, 1, head);
   await store.append(aCommit(job, 1));
   await store.moveHead(job, aMove(1));
   await store.setNotified(job, 1);
@@ -63,7 +63,16 @@ test('P7: given jobs of a cluster that the configuration no longer names, then o
   const lines: unknown[] = [];
   const log: Ports['log'] = (level, _, fields) => void lines.push({ level, ...fields });
   expect(await reconcile(portsOf(store, [], log))).toMatchObject({ jobs: 3, stranded: 3 });
-  expect(lines).toEqual([{ level: 'error', jobs: 3, clusters: ['lumi'] }]);
+  expect(lines).toEqual([{ level: 'error', jobs: 3, places: ['lumi'] }]);
+});
+
+test('P7: given jobs of a login that the configuration no longer names, then they are counted like those of a cluster', async () => {
+  const store = createMemoryStore();
+  await quiet(store, { summary: aSummary({ login: 'old' }) });
+  await quiet(store);
+  const lines: unknown[] = [];
+  expect(await reconcile(portsOf(store, ['lumi'], (_, __, fields) => void lines.push(fields)))).toMatchObject({ jobs: 2, stranded: 1 });
+  expect(lines).toEqual([{ jobs: 1, places: ['lumi/old'] }]);
 });
 
 /** A job beside whose token hours are left. */

@@ -18,6 +18,7 @@ test.each([
     jwt({ sub: 'u1', scope: 'read dispatch/submit openid', 'cognito:groups': '[vision speech]' }),
     { id: 'u1', groups: ['vision', 'speech'], scopes: ['read', 'submit'] },
   ],
+  ['scopes of another resource server', jwt({ sub: 'u1', scope: 'hr/read hr/dispatch/operate' }), { id: 'u1', groups: [], scopes: [] }],
   ['groups as a list', jwt({ sub: 'u1', groups: ['a', 'b'] }), { id: 'u1', groups: ['a', 'b'], scopes: [] }],
   ['a machine’s token', jwt({ client_id: 'c1', scope: 'operate' }), { id: 'c1', groups: [], scopes: ['operate'] }],
   ['claims without a subject', jwt({ scope: 'operate' }), undefined],
