@@ -35,7 +35,11 @@ describe.each(Object.entries(PAGES))('docs/reference/%s', (page, blocks) => {
 
 describe('nothing of the code is left out', () => {
   it('every page of the folder is made here, but for its index', () => {
-    expect(readdirSync(FOLDER).filter((name) => name !== 'README.md')).toEqual(Object.keys(PAGES).toSorted());
+    expect(readdirSync(FOLDER).filter((name) => name !== 'README.md')).toEqual(
+      Object.keys(PAGES)
+        .filter((page) => !page.startsWith('../'))
+        .toSorted(),
+    );
   });
   it.each([
     ['details of ends', untoldDetails],

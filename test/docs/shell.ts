@@ -64,7 +64,8 @@ export const openShell = async (): Promise<Shell> => {
       const lines = [...to].map(([from, there]) => `connect-to = "${from}:${there}"`);
       await writeFile(join(home, '.curlrc'), [...lines, 'noproxy = "*"', 'max-time = 35', ''].join('\n'));
       const script = join(top, 'leads.sh');
-      await writeFile(script, `export DISPATCH_URL=http://${to.get(SHOWN.api)}\n`);
+      // What a page may set by itself where a reader has it from the line that `npm start` printed.
+      await writeFile(script, `export DISPATCH_URL=http://${to.get(SHOWN.api)} AWS_ENDPOINT_URL_SFN=http://${to.get(SHOWN.sfn)}\n`);
       await runFile(bash, script, join(top, 'leads.failed'));
     },
     async close() {

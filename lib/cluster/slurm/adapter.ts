@@ -119,7 +119,7 @@ const sessionOf = (connection: Connection, login: string, options: SlurmOptions)
       return asked.kind === 'answered' ? clockOf(asked.answers) : undefined;
     },
     probe: async (nowMs) => {
-      const asked = await ask(probeProgram(root, options.defaultsOf?.(login)), WIDE);
+      const asked = await ask(probeProgram(at, options.defaultsOf?.(login)), WIDE);
       const answers = asked.kind === 'answered' ? asked.answers : new Map();
       return { capabilities: capabilitiesOf(answers, nowMs, options.purges), facts: factsOf(answers, nowMs), probedAt: nowMs };
     },

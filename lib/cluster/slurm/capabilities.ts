@@ -42,6 +42,7 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>, purges: bo
   const accounting = accountingOf(answers, said('AccountingStorageType'));
   const memory = detectsMemory(config, said);
   const root = isOk(answers, 'root');
+  const noRoot = answers.get('root')?.stdout.trim() || 'the root does not exist or cannot be written to';
   const wrapperTools = ['bash', 'awk', 'od', 'readlink'].filter((tool) => !has(tool));
   return {
     gate: mechanism
@@ -110,10 +111,10 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>, purges: bo
     counts_restarts: controller,
     excludes_nodes: ['yes', 'sbatch --exclude'],
     bulk_observation: controller[0] === 'yes' ? ['yes', 'one squeue for all jobs of the login'] : controller,
-    output: root ? ['yes', 'files of the control folder, read back in pieces'] : ['no', 'the root does not exist or cannot be written to'],
+    output: root ? ['yes', 'files of the control folder, read back in pieces'] : ['no', noRoot],
     output_follow: ['no', 'a reader asks again from where it was'],
-    checkpoint_files: checkpointFiles(answers, root, wrapperTools, has('aws')),
-    submit_allowed: submitAllowed(answers, has('sbatch'), root),
+    checkpoint_files: root ? checkpointFiles(answers, wrapperTools, has('aws')) : ['no', noRoot],
+    submit_allowed: submitAllowed(answers, has('sbatch'), root ? undefined : noRoot),
   };
 };
 
@@ -147,8 +148,7 @@ const containers = (answers: Answers, has: (...names: string[]) => boolean): Jud
 };
 
 /** Files on the root, and, for `s3://` roots, what dispatch-publish needs to announce in a bucket. Compute nodes were not asked. */
-const checkpointFiles = (answers: Answers, root: boolean, missing: readonly string[], hasAws: boolean): Judged => {
-  if (!root) return ['no', 'the root does not exist or cannot be written to'];
+const checkpointFiles = (answers: Answers, missing: readonly string[], hasAws: boolean): Judged => {
   if (missing.length > 0) return ['partly', `missing on the login node: ${missing.join(', ')}`];
   const curl = /^curl (\d+)\.(\d+)/.exec(answers.get('curl')?.stdout ?? '');
   const signs = curl !== null && Number(curl[1]) * 1000 + Number(curl[2]) >= CURL_SIGNS;
@@ -161,9 +161,9 @@ const checkpointFiles = (answers: Answers, root: boolean, missing: readonly stri
 /** The first that signs requests: 7.75. */
 const CURL_SIGNS = 7075;
 
-const submitAllowed = (answers: Answers, hasSbatch: boolean, root: boolean): Judged => {
+const submitAllowed = (answers: Answers, hasSbatch: boolean, noRoot: string | undefined): Judged => {
   if (!hasSbatch) return ['no', 'sbatch is not on the path of this login'];
-  if (!root) return ['no', 'the root does not exist or cannot be written to'];
+  if (noRoot !== undefined) return ['no', noRoot];
   const dry = answers.get('dry');
   if (dry?.exitCode === 0) return ['yes', lastLine(dry.stderr)];
   // The dry run asks for the default partition and account; a job may well name others.

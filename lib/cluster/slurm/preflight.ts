@@ -6,12 +6,13 @@
  */
 import type { ClusterFacts } from '../../job/capability.ts';
 import { TIMING } from '../../job/timing.ts';
+import type { Root } from './paths.ts';
 import { type Answers, clockOf } from './remote.ts';
 import { quote } from './transport/quote.ts';
 
 /** `defaults`: what jobs of this login ask for where they say nothing. */
 export const probeProgram = (
-  root: string,
+  { root, tag }: Root,
   defaults: { readonly account?: string; readonly qos?: string; readonly partition?: string } = {},
 ): string => `ask clock date +%s
 ask id id
@@ -26,7 +27,15 @@ ask curl curl --version
 pyxis() { slurm 20 srun --help | grep -q -e --container-image; }
 ask pyxis pyxis
 root=${quote(root)}
-writable() { [ -d "$root" ] && [ -w "$root" ] && [ -x "$root" ]; }
+# Where control folders go may have been made by another login of this deployment, and be closed to this one.
+writable() {
+  for d in "$root" "$root"/${quote(tag)}; do
+    [ "$d" = "$root" ] || [ -e "$d" ] || continue
+    [ -d "$d" ] && [ -w "$d" ] && [ -x "$d" ] && continue
+    printf '%s does not exist or cannot be written to\n' "$d"
+    return 1
+  done
+}
 ask root writable
 ask dry slurm 40 sbatch --test-only --time=1 --nodes=1${Object.entries(defaults)
   .map(([name, value]) => ` ${quote(`--${name}=${value}`)}`)

@@ -414,6 +414,19 @@ describe('publications', () => {
   });
 });
 
+describe('probe', () => {
+  it('a root whose folder of control files is closed to this login takes no submission, and says which folder', async () => {
+    const at = site();
+    const session = await at.open();
+    const evidenceOf = async () => (await session.probe(0)).capabilities.submit_allowed.evidence;
+    const closed = join(at.root, TAG);
+    expect(await evidenceOf()).not.toContain(closed);
+    writeFileSync(closed, '');
+    expect((await session.probe(0)).capabilities.submit_allowed.support).toBe('no');
+    expect(await evidenceOf()).toBe(`${closed} does not exist or cannot be written to`);
+  });
+});
+
 describe('connect', () => {
   it('contract §12: a login that the configuration does not name is cluster/no_login', async () => {
     await expect(site().open({ transports: () => undefined })).rejects.toMatchObject({ code: 'cluster/no_login', sent: 'no' });

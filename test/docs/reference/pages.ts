@@ -1,9 +1,11 @@
-/** Which tables stand on which page of docs/reference, by the name in their markers. `-u` renews them (reference.test.ts). */
+/** Which tables stand on which page, by its path from docs/reference, and the name in their markers. `-u` renews them (reference.test.ts). */
 import * as capabilities from './capabilities.ts';
 import * as causes from './causes.ts';
 import * as environment from './environment.ts';
 import * as events from './events.ts';
 import * as layout from './layout.ts';
+import * as operations from './operations.ts';
+import * as permissions from './permissions.ts';
 import * as policy from './policy.ts';
 import * as questions from './questions.ts';
 import * as remarks from './remarks.ts';
@@ -78,4 +80,7 @@ export const PAGES: Readonly<Record<string, Blocks>> = {
     waits: environment.wrapperWaits,
   },
   'timings.md': { timings: timings.timings, others: timings.otherTimings },
+  '../operate.md': { alarms: operations.alarms, metrics: operations.metrics },
+  '../upgrade.md': { numbers: operations.numbers },
+  '../security.md': { scopes: permissions.scopes, limits: permissions.limitedRoutes, functions: permissions.functions },
 };

@@ -158,7 +158,7 @@ const NO_PROMISE: readonly string[] = [
   'lib/app/cluster/slot.ts HOUR_MS',
   'lib/record/keys.ts HOUR_MS',
   // How coarsely a cluster tells its time.
-  'lib/app/step/settle.ts TOLD_MS',
+  'lib/app/step/work.ts TOLD_MS',
   // The first is a key's age, TIMING.idempotencySeconds; the others are when the table may forget what is dead already.
   'lib/record/head.ts KEY_LIFE_MS',
   'lib/record/dynamodb/birth.ts REMOVED_AFTER_MS',
