@@ -1,28 +1,33 @@
 /**
  * The cast of one world: supervisors, pollers, reconcile, people and strangers, each with ports of its own, and the jobs they are about.
  */
+import { preflight } from '../../lib/app/cluster/preflight.ts';
 import { poll } from '../../lib/app/poll.ts';
 import type { ClusterConfiguration, Ports } from '../../lib/app/ports.ts';
+import { probes } from '../../lib/app/probes.ts';
 import { reconcile } from '../../lib/app/reconcile.ts';
-import type { Submitted } from '../../lib/app/submit-job.ts';
 import { adapter as memoryAdapter } from '../../lib/cluster/memory/adapter.ts';
-import type { Adapter } from '../../lib/cluster/port.ts';
+import type { Call, Fault } from '../../lib/cluster/memory/fault.ts';
+import type { Adapter, FindAnswer, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
 import type { Probe } from '../../lib/job/capability.ts';
+import { openClusterQuestions } from '../../lib/job/cluster-view.ts';
 import { type Plan, plan } from '../../lib/job/plan.ts';
 import { requeueOf } from '../../lib/job/plan-input.ts';
 import type { Spec } from '../../lib/job/spec.ts';
 import type { Engine } from '../../lib/local/engine/engine.ts';
+import { RequestRefused } from '../../lib/local/engine/fault.ts';
 import { digestOf } from '../../lib/record/log.ts';
+import { busFor } from './bus.ts';
 import { adapterFor, chooseFault } from './cluster.ts';
-import { drawSpec } from './draw.ts';
 import type { Judge } from './judge.ts';
 import type { Process } from './kernel.ts';
 import { calmDown, type Elements, willHappen } from './nature.ts';
-import { settleNeighbours } from './neighbours.ts';
-import { willLook, willSubmit } from './people.ts';
-import { CLUSTER, LOGIN, type Stage } from './stage.ts';
+import { type Births, type Public, willLook, willSubmit } from './people.ts';
+import { newerRelease } from './release.ts';
+import { CLUSTER, LOGIN, START_MS, type Stage } from './stage.ts';
 import { type Line, lineTo, storeFor } from './store.ts';
 import { createSupervision, supervisorsFor } from './supervision.ts';
+import { watched } from './watched.ts';
 
 /** The functions' time limit, and how often reconcile runs (contract §13). */
 const FUNCTION_MS = 50_000;
@@ -37,7 +42,10 @@ export class Cast {
   readonly #line: Line;
   readonly #adapter: Adapter;
   readonly #elements: Elements;
-  #probe: Probe | undefined;
+  readonly births: Births = new Map();
+  /** How many will be submitted. */
+  jobs = 0;
+  readonly #strangers: string[] = [];
   #calmAt = Number.POSITIVE_INFINITY;
   /** Reconciles of every job under way. */
   #restarts = 0;
@@ -46,18 +54,22 @@ export class Cast {
     const { kernel, cluster, store, tag, options, disorder } = stage;
     this.#stage = stage;
     this.#judge = judge;
-    const base = options.mutant?.store?.(store) ?? store;
+    const base = options.mutant?.store?.(store) ?? stage.record;
     // A reconcile that looked before the world was calm may act on it for as long as it lives: one generation too many is harmless.
     const isOld = ({ startedAtMs }: Process): boolean => startedAtMs <= this.#calmAt;
     const mayReplace = (at: number): boolean => at <= this.#calmAt || this.#restarts > 0 || [...kernel.live].some(isOld);
-    this.#line = lineTo(
-      kernel,
-      judge.watched(base, mayReplace, (name) => this.runs(name)),
-    );
+    const watching = {
+      memory: store,
+      must: <T>(work: () => T): T => judge.must(work),
+      breaks: (error: unknown) => judge.breaks(error),
+      taken: (token: string) => judge.tokens.taken(token),
+      isWaiting: (token: string) => this.isWaiting(token),
+      runs: (name: string) => this.runs(name),
+      mayReplace,
+    };
+    this.#line = lineTo(kernel, watched(base, watching), stage.writes);
     const adapter = memoryAdapter(cluster, { tag, cluster: CLUSTER });
     this.#adapter = options.mutant?.adapter?.(adapter, cluster) ?? adapter;
-    const lifeSeconds = BOUND_SECONDS + cluster.state.settings.credentialLifeSeconds + 20;
-    cluster.faults.choose((call) => (call.tag === tag ? chooseFault(kernel, disorder, lifeSeconds, call) : undefined));
     this.engine = createSupervision({
       kernel,
       limits: stage.climate.limits,
@@ -65,36 +77,61 @@ export class Cast {
       failed: (name, error) => judge.failed(name, error),
       endedBadly: () =>
         kernel.after(stage.random.between(100, 3000), () => this.#reconcile(false), 'reconcile, since an execution ended badly'),
+      signalled: (token) => judge.tokens.signalled(token),
+      ended: (execution) => judge.ended(execution),
+      turns: (job) => judge.turns(job),
+      waits: (job) => judge.waits(job),
     });
     this.#elements = {
       ...{ kernel, cluster, tag, disorder, shape: stage.shape, copies: stage.copies, line: this.#line },
       engine: () => this.engine,
+      ...{ sieged: false, tickMs: stage.kind.tickMs },
       generations: () => this.#generations(),
       restart: () => this.#reconcile(true),
+      preflight: () => this.#preflight(CLUSTER, LOGIN),
+      appeared: (schedulerId) => void this.#strangers.push(schedulerId),
     };
   }
 
-  /** Everyone begins. The identities of a second deployment's objects. */
-  async enter(): Promise<readonly string[]> {
-    const { kernel, random, climate, cluster, pollSeconds } = this.#stage;
+  /** Which fault a call of ours to the cluster meets. */
+  chooses(call: Call): Fault | undefined {
+    const { kernel, disorder, cluster } = this.#stage;
+    return chooseFault(kernel, disorder, BOUND_SECONDS + cluster.state.settings.credentialLifeSeconds + 20, call);
+  }
+
+  /** Everyone begins. `alone`: the first deployment brings nature and strangers with it. */
+  async enter(alone: boolean): Promise<void> {
+    const { kernel, random, cluster, pollSeconds, kind, options } = this.#stage;
+    // What the cluster can do when nobody has tampered with it: a spec that its plan would refuse is not worth a job.
     const probe = await (await memoryAdapter(cluster, { tag: 'zzzz', cluster: CLUSTER }).connect(LOGIN)).probe(kernel.nowMs);
-    this.#probe = probe;
-    const neighbours = await settleNeighbours(this.#stage, probe);
-    const world = {
-      ...{ kernel, limits: climate.limits, engine: () => this.engine, views: () => this.#judge.views() },
-      portsFor: (process: Process) => this.portsFor(process),
-      failed: (name: string, error: unknown) => this.#judge.failed(name, error),
-    };
-    const jobs = random.pick([1, 1, 2, 2, 3, 4]);
-    for (let i = 1; i <= jobs; i++)
-      willSubmit(world, () => this.#submitted(`job${i}`, probe), random.between(1, random.pick([1000, 300_000])));
-    const habits = { cancels: random.pick([0, 0, 0.01, 0.05]), answers: random.pick([0, 0.1, 0.4]) };
-    willLook(world, { ...habits, everyMs: random.pick([20_000, 120_000]) });
+    const world = this.#public();
+    const jobs = Math.min(random.pick(kind.jobs), options.jobs ?? Number.POSITIVE_INFINITY);
+    this.jobs = jobs;
+    for (let i = 1; i <= jobs; i++) {
+      const afterMs = random.between(1, random.pick(kind.submitWithinMs));
+      willSubmit(world, () => this.#drawn(`job${i}`, probe, START_MS + afterMs), `key${i}`, this.births, afterMs);
+    }
+    willLook(world, kind.habits(random));
     const pollers = random.pick([1, 1, 2]);
     for (let i = 0; i < pollers; i++) kernel.after(random.between(1, pollSeconds * 1000), () => this.#polls(), 'poll');
     kernel.after(random.between(1, RECONCILE_MS), () => this.#reconciles(), 'reconcile');
-    willHappen(this.#elements);
-    return neighbours;
+    if (alone) willHappen(this.#elements);
+  }
+
+  #public(): Public {
+    const { kernel, climate, cluster, tag } = this.#stage;
+    const judge = this.#judge;
+    return {
+      ...{ kernel, limits: climate.limits, cluster: cluster.state, tag, strangers: this.#strangers },
+      engine: () => this.engine,
+      views: () => judge.views(),
+      clusterView: () => judge.clusterView(),
+      portsFor: (process) => this.portsFor(process),
+      failed: (name, error) => judge.failed(name, error),
+      must: (work) => judge.must(work),
+      reach: (what) => judge.reach(what),
+      preflight: (id, login) => this.#preflight(id, login),
+    };
   }
 
   /** Faults are over. */
@@ -103,45 +140,86 @@ export class Cast {
     kernel.calm = true;
     this.#calmAt = kernel.nowMs;
     calmDown(this.#elements);
+    this.#tends();
+  }
+
+  /** Whether a task waits under this token. No state of ours has a heartbeat, so one more beat changes nothing. */
+  isWaiting(token: string): boolean {
+    try {
+      this.engine.sendTaskHeartbeat(token);
+      return true;
+    } catch (error) {
+      if (error instanceof RequestRefused) return false;
+      throw error;
+    }
   }
 
   runs(name: string): boolean {
     return this.engine.listExecutions({ status: 'RUNNING', maxResults: 1000 }).some((execution) => execution.name === name);
   }
 
+  /** Of which release a process is that begins now. */
+  #isNewer(): boolean {
+    const { kernel, climate, random } = this.#stage;
+    const { upgrade } = climate;
+    if (!upgrade) return false;
+    return kernel.calm || (kernel.nowMs >= START_MS + upgrade.afterMs && random.chance(upgrade.share));
+  }
+
   portsFor(process: Process): Ports {
-    const { kernel, tag, random, pollSeconds, options } = this.#stage;
-    const configuration: ClusterConfiguration = {
-      id: CLUSTER,
-      adapter: adapterFor(kernel, this.#adapter, process, (submission) => this.#judge.sends(process, submission)),
-      readOnly: false,
-      logins: [{ id: LOGIN, user: LOGIN }],
-      pollEverySeconds: pollSeconds,
-      landingBoundSeconds: BOUND_SECONDS,
-    };
+    const { kernel, tag, random, climate, options } = this.#stage;
+    const plain = storeFor(this.#line, process, this.#judge.watcher(process));
+    const newer = this.#isNewer();
     const ports: Ports = {
-      store: storeFor(this.#line, process, this.#judge.watcher(process)),
+      store: newer && climate.upgrade ? newerRelease(plain, climate.upgrade.clusters) : plain,
       supervisors: supervisorsFor(kernel, () => this.engine, process),
-      clusters: new Map([[CLUSTER, configuration]]),
-      probeOf: () => kernel.call(process, 'probeOf', async () => this.#probe),
+      bus: busFor(kernel, process, this.#judge.notices),
+      clusters: new Map([[CLUSTER, this.#configuration(process, climate.upgrade !== undefined && !newer)]]),
+      probeOf: probes(() => mutated),
       tag,
       now: () => kernel.nowMs + process.skewMs,
       random: random.next,
       sleep: (ms) => kernel.call(process, `sleep ${ms}`, async () => undefined, undefined, ms),
       log: (level, message, fields) => this.#judge.logs(level, message, fields),
     };
-    return options.mutant?.ports?.(ports) ?? ports;
+    const mutated = options.mutant?.ports?.(ports) ?? ports;
+    return mutated;
   }
 
-  /** A job whose plan refuses nothing. */
-  #submitted(name: string, probe: Probe): Submitted {
-    const { random, shape, kernel } = this.#stage;
+  #configuration(process: Process, older: boolean): ClusterConfiguration {
+    const { kernel, disorder, pollSeconds } = this.#stage;
+    const judge = this.#judge;
+    const told = {
+      sends: (submission: Submission) => judge.sends(process, submission),
+      touches: (verb: string, job: string) => judge.touches(process, older, verb, job),
+      lists: (job: string) => judge.lists(process, job),
+      connects: () => judge.must(() => judge.conduct.connects(process)),
+      closes: () => judge.conduct.closes(process),
+      finds: (job: string, answer: FindAnswer) => judge.conduct.finds(process, job, answer),
+      observes: () => judge.looks.observes(process.id, kernel.nowMs),
+      fences: (job: string) => judge.conduct.fences(process, job),
+      hears: (submission: Submission, answer: SubmitAnswer) => judge.conduct.hears(submission, answer),
+      releases: (job: string, schedulerId: string) => judge.must(() => judge.conduct.releases(process, job, schedulerId)),
+    };
+    return {
+      id: CLUSTER,
+      adapter: adapterFor({ kernel, adapter: this.#adapter, disorder, process, told }),
+      readOnly: false,
+      logins: [{ id: LOGIN, user: LOGIN }],
+      pollEverySeconds: pollSeconds,
+      landingBoundSeconds: BOUND_SECONDS,
+      digest: `configuration ${disorder.configuration}`,
+      secretDigest: () => kernel.call(process, 'secretDigest', async () => (disorder.refusesLogin ? 'old key' : 'new key')),
+    };
+  }
+
+  /** A spec whose plan refuses nothing. */
+  #drawn(name: string, probe: Probe, atMs: number): Spec {
+    const { random, shape, kind } = this.#stage;
     for (let i = 1; ; i++) {
-      const drawn = drawSpec(random, name, CLUSTER, shape, kernel.nowMs);
+      const drawn = kind.drawSpec(random, name, CLUSTER, shape, atMs);
       const spec = i < DRAWS ? drawn : { ...drawn, policy: { ...drawn.policy, rules: [] } };
-      const planned = this.#planOf(spec, probe);
-      if (planned.refusals.length > 0 && i < DRAWS) continue;
-      return { spec, plan: planned, principal: 'ada', project: 'p', login: LOGIN, key: name, payloadHash: planned.specDigest };
+      if (i >= DRAWS || this.#planOf(spec, probe).refusals.length === 0) return spec;
     }
   }
 
@@ -157,6 +235,18 @@ export class Cast {
     // A head at version 0 is a birth that nobody supervises yet.
     const born = [...this.#stage.store.dump().jobs].filter(([, { head }]) => head !== undefined && head.version > 0);
     return born.map(([job, { head }]) => ({ job, generation: head!.supervisor.generation }));
+  }
+
+  #preflight(cluster: string, login: string): void {
+    this.#runs('preflight', (ports) => preflight(ports, cluster, login, 'hand'));
+  }
+
+  /** Once the world is calm a person has the cluster probed as long as something is wrong with its record. */
+  #tends(): void {
+    const view = this.#judge.clusterView();
+    const wrong = view.submissionsBlocked !== undefined || openClusterQuestions(view).length > 0;
+    if (wrong) this.#preflight(CLUSTER, LOGIN);
+    this.#stage.kernel.after(RECONCILE_MS, () => this.#tends(), 'a person tends to the cluster');
   }
 
   #polls(): void {

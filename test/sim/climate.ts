@@ -12,6 +12,12 @@ export const FAULT_KINDS = [
   'duplicate_invocation',
   'invocation_failed',
   'late_answer',
+  /** A release that writes the next schema runs beside this one. */
+  'newer_release',
+  // Of the API's callers.
+  'api_request_lost',
+  'api_request_doubled',
+  'api_reply_lost',
   // Of the record.
   'record_request_lost',
   'record_reply_lost',
@@ -27,6 +33,11 @@ export const FAULT_KINDS = [
   'execution_killed',
   'spontaneous_generation',
   'local_restart',
+  /** An execution is stopped when the answer of a person was just handed to it. */
+  'killed_with_answer',
+  // Of the bus.
+  'bus_request_lost',
+  'bus_reply_lost',
   // Of the cluster.
   'cluster_unreachable',
   'cluster_request_lost',
@@ -36,9 +47,17 @@ export const FAULT_KINDS = [
   'controller_outage',
   'cluster_stale_view',
   'cluster_partial_view',
+  'cluster_empty_view',
+  'cluster_truncated_view',
   'cluster_hidden_object',
   'cluster_pub_unreadable',
   'cluster_clock_jump',
+  /** An outage of hours, about which people are asked. */
+  'cluster_siege',
+  'cluster_refuses_login',
+  'cluster_loses_capability',
+  'configuration_changed',
+  'ids_reused',
   // Of strangers and of nature.
   'second_object',
   'foreign_cancel',
@@ -46,12 +65,32 @@ export const FAULT_KINDS = [
   'foreign_release',
   'foreign_requeue',
   'foreign_edit',
-  'struck',
+  'preempted',
+  'node_lost',
+  'memory_killed',
   'node_returns',
   'suspended',
+  'suspended_again_and_again',
   'purged',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** What no dice decide: it follows from the others, and must be met all the same. */
+export const CONSEQUENCES = [
+  'append_conflict',
+  'stale_park',
+  'wake_after_timeout',
+  'survivor',
+  'late_publication',
+  'late_publication_of_the_same_attempt',
+  'ignored_resume_point',
+  'answer_before_its_token',
+  'died_before_head',
+  'died_before_signal',
+  'died_before_notice',
+  'head_moved_unheard',
+] as const;
+export type Consequence = (typeof CONSEQUENCES)[number];
 
 export interface Climate {
   readonly faults: Readonly<Record<FaultKind, number>>;
@@ -61,6 +100,10 @@ export interface Climate {
   readonly limits: boolean;
   /** How long faults go on, by virtual time. */
   readonly troubledMs: number;
+  /** An outage of hours is ahead: the world is slower, too. */
+  readonly sieged: boolean;
+  /** Of a world with two releases: from when on, and how many processes are of the newer one; whether that writes clusters' records, too. */
+  readonly upgrade?: { readonly afterMs: number; readonly share: number; readonly clusters: boolean };
 }
 
 /** Faults that are asked for at every call; the others are asked for at every tick of nature, some hundred times less often. */
@@ -77,24 +120,41 @@ const PER_CALL = new Set<FaultKind>([
   'cluster_delayed',
 ]);
 
+/** There are few occasions for it: where it happens at all it happens often. */
+const SELDOM_ASKED = new Set<FaultKind>(['killed_with_answer']);
+
+/** A siege outlasts the six hours after which people are asked (contract §13). */
+export const SIEGE_MS = 7 * 3_600_000;
+/** Shares of worlds, and per tick of nature. */
+const SIEGED = 0.02;
+const SIEGE_BEGINS = 0.1;
+const UPGRADED = 0.1;
+
 /** `without` switches kinds off: how a failing seed is shrunk. */
 export const climateOf = (random: Random, without: ReadonlySet<string> = new Set()): Climate => {
   const fair = random.chance(0.05);
+  const sieged = random.chance(SIEGED) && !fair && !without.has('cluster_siege');
+  const upgraded = random.chance(UPGRADED) && !fair && !without.has('newer_release');
   const share = random.pick([0.2, 0.4, 0.7]);
   const perCall = random.pick([0.03, 0.06, 0.15]);
   const perTick = random.pick([0.1, 0.3, 0.5]);
   const faults = Object.fromEntries(
     FAULT_KINDS.map((kind) => {
       const most = PER_CALL.has(kind) ? perCall : perTick;
-      const probability = most * random.next() ** 2;
+      const drawn = most * random.next() ** 2;
+      const probability = SELDOM_ASKED.has(kind) ? Math.max(drawn, 0.4) : drawn;
       return [kind, random.chance(share) && !fair && !without.has(kind) ? probability : 0];
     }),
   ) as Record<FaultKind, number>;
+  const troubledMs = random.between(600, 4000) * 1000;
+  const upgrade = { afterMs: random.between(1, troubledMs), share: random.next(), clusters: random.chance(0.3) };
   return {
-    faults,
+    ...(upgraded ? { upgrade } : {}),
+    sieged,
+    faults: { ...faults, cluster_siege: sieged ? SIEGE_BEGINS : 0, newer_release: 0 },
     stallMs: random.pick([20_000, 120_000, 600_000]),
     skewMs: random.pick([0, 0, 200, 2000]),
     limits: random.chance(0.6),
-    troubledMs: random.between(600, 4000) * 1000,
+    troubledMs: sieged ? SIEGE_MS + troubledMs : troubledMs,
   };
 };

@@ -19,7 +19,11 @@ export interface Ground {
   viewOf(job: string): View | undefined;
   /** When `job_ended` was appended, true time. */
   endedAt(job: string): number | undefined;
-  readonly copies: ReadonlySet<string>;
+  readonly copies: ReadonlySet<ClusterObject>;
+  /** An execution of ours began. */
+  begins(execution: Execution): void;
+  /** Processes of a lost node live on. */
+  survives(): void;
 }
 
 export const createClusterCheck = (ground: Ground) => {
@@ -28,6 +32,7 @@ export const createClusterCheck = (ground: Ground) => {
   let objects = 0;
   let acts = 0;
   const alive = new Set<Execution>();
+  const survivors = new WeakSet<Execution>();
   const causes = new Map<ClusterObject, Set<string>>();
 
   const remember = (): void => {
@@ -46,12 +51,19 @@ export const createClusterCheck = (ground: Ground) => {
       const execution = cluster.executions[executions]!;
       if (execution.tag === tag) {
         judgeStart(ground, execution);
+        ground.begins(execution);
         alive.add(execution);
       }
     }
     for (; objects < cluster.objects.length; objects++) judgeLanded(ground, cluster.objects[objects]!);
     for (; acts < cluster.acts.length; acts++) judgeAct(ground, cluster.acts[acts]!);
-    for (const execution of alive) if (execution.endedAtMs !== undefined) alive.delete(execution);
+    for (const execution of alive) {
+      if (execution.survivor && !survivors.has(execution)) {
+        survivors.add(execution);
+        ground.survives();
+      }
+      if (execution.endedAtMs !== undefined) alive.delete(execution);
+    }
     // What is suspended does nothing, nor can it look; resumed, it looks first.
     if (alive.size > 1)
       judgeAlive(
@@ -90,6 +102,18 @@ const judgeStart = (ground: Ground, execution: Execution): void => {
     .get(jobKey(ground.tag, job))
     ?.find((other) => other !== execution && other.n === n && other.run === run);
   holds(!twice, 'S1', () => `${where}, and the same run had begun in ${twice?.schedulerId}`);
+  judgeFenced(ground, execution, view!, where);
+};
+
+/** P6.3: whoever may have survived was given its three minutes to be fenced before a later attempt begins. */
+const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View, where: string): void => {
+  if (cluster.settings.shape === 'kubernetes') return;
+  for (const older of cluster.executionsByJob.get(jobKey(tag, execution.job)) ?? []) {
+    // What is suspended does nothing, and looks before it goes on.
+    if (older.n >= execution.n || older.endedAtMs !== undefined || older.pausedAtMs !== undefined) continue;
+    const unknown = view.attempts[older.n - 1]?.processes === 'unknown';
+    holds(!unknown, 'S1', () => `${where}, and run ${older.n}-${older.run}, whose fate was unknown, is still alive`);
+  }
 };
 
 /** S1: two at a time only while the older one is a fenced survivor of a lost node that has not looked yet. */
@@ -116,7 +140,7 @@ const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
 
 /** S4, S8: nothing lands for a job that ended, or of an attempt that was proved never to land. */
 const judgeLanded = (ground: Ground, object: ClusterObject): void => {
-  if (object.tag !== ground.tag || ground.copies.has(object.id) || object.submission === undefined) return;
+  if (object.tag !== ground.tag || ground.copies.has(object) || object.submission === undefined) return;
   const view = ground.viewOf(object.job!);
   const attempt = view?.attempts[object.n! - 1];
   const where = `object ${object.id} of ${object.name} landed`;

@@ -3,32 +3,92 @@
  * (lib/cluster/memory/fault.ts), drawn call by call.
  */
 import type { Call, Fault, Verb } from '../../lib/cluster/memory/fault.ts';
-import type { Adapter, Session, Submission } from '../../lib/cluster/port.ts';
+import type { Adapter, FindAnswer, Session, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
+import type { CapabilityName, Probe } from '../../lib/job/capability.ts';
+import type { Receipt } from '../../lib/job/event.ts';
+import { parseIdentity } from '../../lib/job/identity.ts';
 import type { Kernel, Process } from './kernel.ts';
 
-/** `sends` is told of every submission that leaves a process. */
-export const adapterFor = (kernel: Kernel, adapter: Adapter, process: Process, sends: (submission: Submission) => void): Adapter => ({
-  ...adapter,
-  connect: (login) => kernel.call(process, 'connect', async () => sessionFor(kernel, await adapter.connect(login), process, sends)),
+/** What is told of a process's calls, when they leave it. */
+export interface Told {
+  sends(submission: Submission): void;
+  /** It changes something of this job on the cluster. */
+  touches(verb: string, job: string): void;
+  /** It lists, now, what this job published. */
+  lists(job: string): void;
+  connects(): void;
+  closes(): void;
+  finds(job: string, answer: FindAnswer): void;
+  fences(job: string): void;
+  observes(): void;
+  hears(submission: Submission, answer: SubmitAnswer): void;
+  releases(job: string, schedulerId: string): void;
+}
+
+export interface Reach {
+  readonly kernel: Kernel;
+  readonly adapter: Adapter;
+  readonly disorder: Disorder;
+  readonly process: Process;
+  readonly told: Told;
+}
+
+export const adapterFor = (reach: Reach): Adapter => ({
+  ...reach.adapter,
+  connect: (login) =>
+    reach.kernel.call(reach.process, 'connect', async () => {
+      const session = await reach.adapter.connect(login);
+      reach.told.connects();
+      return sessionFor(reach, session);
+    }),
 });
 
 /** Pure arithmetic of the adapter, or nothing at all: no call leaves the process for it. */
-const LOCAL = new Set(['gateFor', 'close']);
-const EFFECTS = new Set(['submit', 'fence', 'release', 'discard']);
+const LOCAL = new Set(['gateFor']);
+const EFFECTS = new Set(['submit', 'fence', 'release', 'cancel', 'discard', 'requeue']);
+const LATE = new Set(['submit', 'fence', 'release', 'discard']);
 
-const sessionFor = (kernel: Kernel, session: Session, process: Process, sends: (submission: Submission) => void): Session => {
+const sessionFor = ({ kernel, disorder, process, told }: Reach, session: Session): Session => {
   const verbs = session as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
   const wrapped: Record<string, unknown> = {};
   for (const [name, verb] of Object.entries(verbs)) {
+    if (name === 'close') {
+      wrapped[name] = async (): Promise<void> => told.closes();
+      continue;
+    }
     wrapped[name] = LOCAL.has(name)
       ? verb
       : (...given: unknown[]) => {
           const what = kernel.tracing ? `${name}(${briefly(name, given)})` : name;
-          if (name === 'submit') sends(given[0] as Submission);
-          return kernel.call(process, what, () => verb(...given), undefined, EFFECTS.has(name) ? kernel.delayOfEffect() : kernel.delay());
+          if (name === 'submit') told.sends(given[0] as Submission);
+          if (EFFECTS.has(name)) told.touches(name, jobOf(given[0]));
+          if (name === 'release') told.releases(jobOf(given[0]), (given[0] as Receipt).schedulerId);
+          const effect = async (): Promise<unknown> => {
+            if (name === 'observe') told.observes();
+            if (name === 'listPublications') told.lists(given[0] as string);
+            const answer = await verb(...given);
+            if (name === 'fence') told.fences(given[0] as string);
+            if (name === 'find') told.finds(given[0] as string, answer as FindAnswer);
+            if (name === 'submit') told.hears(given[0] as Submission, answer as SubmitAnswer);
+            return name === 'probe' ? without(answer as Probe, disorder.lost) : answer;
+          };
+          return kernel.call(process, what, effect, undefined, LATE.has(name) ? kernel.delayOfEffect() : kernel.delay());
         };
   }
   return wrapped as unknown as Session;
+};
+
+/** Of a job, a submission or a receipt. */
+const jobOf = (given: unknown): string => {
+  if (typeof given === 'string') return given;
+  const named = given as { readonly job?: string; readonly identity?: string };
+  return named.job ?? parseIdentity(named.identity ?? '')?.job ?? '';
+};
+
+const without = (probe: Probe, lost: CapabilityName | undefined): Probe => {
+  if (lost === undefined) return probe;
+  const gone = { ...probe.capabilities[lost], support: 'no' as const, evidence: 'it is gone' };
+  return { ...probe, capabilities: { ...probe.capabilities, [lost]: gone } };
 };
 
 const briefly = (name: string, given: readonly unknown[]): string => {
@@ -45,6 +105,12 @@ const briefly = (name: string, given: readonly unknown[]): string => {
 export interface Disorder {
   /** The scheduler itself does not answer; who connects gets through, and files are there. */
   controllerDown: boolean;
+  /** Our key is refused, until it was changed. */
+  refusesLogin: boolean;
+  /** What a probe no longer finds. */
+  lost: CapabilityName | undefined;
+  /** Of everything that is configured for it. */
+  configuration: number;
 }
 
 const OF_THE_CONTROLLER = new Set<Verb>(['submit', 'find', 'release', 'cancel', 'discard', 'requeue', 'observe']);
@@ -53,7 +119,7 @@ const DELAYABLE = new Set<Verb>(['submit', 'release', 'cancel', 'discard', 'requ
 /** Which fault a call of ours meets. Looks have no effect: their request or their answer lost is the same. */
 export const chooseFault = (kernel: Kernel, disorder: Disorder, lifeSeconds: number, { verb }: Call): Fault | undefined => {
   if (kernel.meets('cluster_unreachable')) return { kind: 'unreachable' };
-  if (verb === 'connect') return undefined;
+  if (verb === 'connect') return disorder.refusesLogin ? { kind: 'auth_refused' } : undefined;
   if (disorder.controllerDown && OF_THE_CONTROLLER.has(verb)) {
     // What was sent may sit in the controller's socket until it is up again.
     const sits = DELAYABLE.has(verb) && kernel.random.chance(0.5);

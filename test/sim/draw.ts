@@ -4,6 +4,7 @@
 import type { Answer } from '../../lib/job/event.ts';
 import { type Policy, RULE_ANSWERS, type Rule } from '../../lib/job/policy.ts';
 import type { Spec } from '../../lib/job/spec.ts';
+import { drawHaunted, drawScript } from './draw-script.ts';
 import type { Random } from './random.ts';
 
 export type Shape = 'slurm' | 'kubernetes';
@@ -83,94 +84,9 @@ const drawPolicy = (random: Random, shape: Shape): Policy => {
   };
 };
 
-/** What a rule waits for, as a script says it; a policy whose rules are never met proves little. */
-const ENDS: Readonly<Record<string, unknown>> = {
-  preempted: 'preempted',
-  node_lost: 'node_lost',
-  out_of_memory: { out_of_memory: { scope: 'job' } },
-  exited: { exit: 1 },
-  time_limit: 'time_limit',
-  boot_failed: 'boot_failed',
-  launch_failed: 'launch_failed',
-  infrastructure: 'evicted',
-  application: { signal: 9 },
-  evidence: 'vanishes',
-};
-
-const drawEnds = (random: Random, policy: Policy): unknown => {
-  const asked = policy.rules.flatMap((rule) => rule.on).filter((on) => on in ENDS);
-  if (asked.length > 0 && random.chance(0.4)) return ENDS[random.pick(asked)];
-  const luck = random.next();
-  if (luck < 0.3) return 'completed';
-  if (luck < 0.42) return { node_lost: drawLoss(random) };
-  return random.pick([
-    'preempted',
-    'preempted',
-    'out_of_memory',
-    { out_of_memory: { scope: 'job' } },
-    { exit: random.between(1, 4) },
-    { exit: 1 },
-    { signal: 9 },
-    'hangs',
-    'hangs',
-    'vanishes',
-    'unrecognised',
-    'evicted',
-    'launch_failed',
-    'boot_failed',
-    'scheduler_failed',
-    'time_limit',
-  ]);
-};
-
-export const drawLoss = (random: Random) => ({
-  survives: random.chance(0.5),
-  answers: random.chance(0.3),
-  ...(random.chance(0.5) ? { survivesSeconds: random.between(10, 900) } : {}),
-});
-
-/** A requeued run has no patience, so one that never starts would wait for ever, as it should (contract §4). */
-const drawRun = (random: Random, policy: Policy, run: number) => {
-  const runsSeconds = random.between(1, random.chance(0.2) ? 1500 : 240);
-  const publishes = random.chance(0.5)
-    ? Array.from({ length: random.between(1, 3) }, (_, i) => ({ atSeconds: Math.floor((runsSeconds * (i + 1)) / 4), step: (i + 1) * 10 }))
-    : [];
-  const pending = random.chance(0.08)
-    ? {
-        pending: {
-          group: random.pick(['concurrency', 'budget', 'blocked', 'admitted', 'never', 'launch_failed'] as const),
-          reason: 'Drawn',
-        },
-      }
-    : {};
-  return {
-    queueSeconds: run === 0 && random.chance(0.03) ? 'never' : random.chance(0.5) ? 0 : random.between(1, 200),
-    ...pending,
-    startsSeconds: random.chance(0.3) ? random.between(1, 30) : 0,
-    program: {
-      runsSeconds,
-      publishes,
-      ends: drawEnds(random, policy),
-      ...(random.chance(0.1) ? { ignoresResume: true } : {}),
-      ...(random.chance(0.1) ? { silentAfterSeconds: random.between(0, 60) } : {}),
-      endingSeconds: random.chance(0.2) ? random.between(1, 60) : 0,
-    },
-  };
-};
-
-const drawAttempt = (random: Random, policy: Policy) => {
-  const tries = random.chance(0.12)
-    ? [
-        random.chance(0.4)
-          ? { refuse: { reason: 'QOSMaxSubmitJobPerUserLimit', leavesRecord: random.chance(0.5) } }
-          : { notNow: { reason: 'busy', retryAfterSeconds: random.between(1, 120) } },
-      ]
-    : [];
-  return [...tries, ...Array.from({ length: random.between(1, 3) }, (_, run) => drawRun(random, policy, run))];
-};
-
 export const drawSpec = (random: Random, name: string, cluster: string, shape: Shape, nowMs: number): Spec => {
-  const policy = drawPolicy(random, shape);
+  const haunted = random.chance(HAUNTED);
+  const policy = haunted ? PATIENT : drawPolicy(random, shape);
   return {
     name,
     cluster,
@@ -182,6 +98,14 @@ export const drawSpec = (random: Random, name: string, cluster: string, shape: S
     checkpoint: { required: random.chance(0.1) },
     policy,
     labels: {},
-    extensions: { memory: { script: Array.from({ length: random.between(1, 5) }, () => drawAttempt(random, policy)) } },
+    extensions: { memory: { script: haunted ? drawHaunted(random) : drawScript(random, policy) } },
   };
+};
+
+/** Share of jobs whose first attempt lives on after its node was lost, and publishes, while its successors come to nothing. */
+const HAUNTED = 0.05;
+const PATIENT: Policy = {
+  rules: [{ on: ['any'], do: { relaunch: { max: 5, backoff: { initialSeconds: 0, factor: 1, maxSeconds: 1 }, from: 'checkpoint' } } }],
+  unmatched: 'stop',
+  limits: { attempts: 5 },
 };

@@ -3,14 +3,25 @@
  * first thing that is broken.
  */
 import type { Submission } from '../../lib/cluster/port.ts';
+import { CLUSTER_SCHEMA, type ClusterCommit } from '../../lib/job/cluster-event.ts';
+import { type ClusterView, emptyCluster, foldCluster } from '../../lib/job/cluster-view.ts';
+import { type Event, SCHEMA } from '../../lib/job/event.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
 import type { View } from '../../lib/job/view.ts';
-import type { RecordStore } from '../../lib/record/port.ts';
+import type { ExecutionDescription } from '../../lib/local/engine/engine.ts';
+import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
+import { type ConductCheck, createConductCheck } from './conduct-check.ts';
 import type { Process } from './kernel.ts';
+import { createLookCheck, type LookCheck } from './look-check.ts';
+import { createNoticeCheck, type NoticeCheck } from './notice-check.ts';
+import { createPublicationCheck, type PublicationCheck } from './publication-check.ts';
 import { judgeCommit } from './record-check.ts';
-import type { Stage } from './stage.ts';
+import { readable } from './release.ts';
+import { CLUSTER, type Stage } from './stage.ts';
 import type { Watcher } from './store.ts';
+import { holdsToken } from './token.ts';
+import { createTokenCheck, type TokenCheck } from './token-check.ts';
 import { Broken, holds } from './verdict.ts';
 import { createWakeCheck } from './wake-check.ts';
 
@@ -20,15 +31,24 @@ interface Tracked {
   /** Of the last commit judged: what was appended stays as it was. */
   commitId?: string;
   headVersion?: number;
+  /** When a newer release first wrote to it, true time. */
+  newerAt?: number;
 }
 
 /** Errors that the world itself causes; everything else that a process ends with is a mistake of ours. */
-const EXPECTED = new Set(['RecordFailure', 'ClusterFailure', 'SupervisorsFailure', 'StaleDecision', 'Superseded', 'Lambda.Unknown']);
+const EXPECTED = new Set([
+  ...['RecordFailure', 'ClusterFailure', 'SupervisorsFailure', 'BusFailure', 'StaleDecision', 'Superseded', 'Lambda.Unknown'],
+]);
+
+/** Of a supervisor, without a commit or a wait: retries of a doubled or a late invocation among them. */
+const MOST_TURNS = 20;
 
 export class Judge {
   readonly reached = new Map<string, number>();
   broken: Broken | undefined;
   brokenAt = 0;
+  /** Of an execution's history. */
+  mostEvents = 0;
   readonly #stage: Stage;
   readonly #jobs = new Map<string, Tracked>();
   /** Which process each commit came from, and the plans that were sent. */
@@ -36,6 +56,18 @@ export class Judge {
   readonly #sent = new Set<string>();
   readonly #wakes = createWakeCheck();
   readonly #check: ReturnType<typeof createClusterCheck>;
+  readonly #publications: PublicationCheck;
+  readonly notices: NoticeCheck;
+  readonly tokens: TokenCheck;
+  readonly conduct: ConductCheck;
+  readonly looks: LookCheck = createLookCheck();
+  /** By commit: the step of its append. */
+  readonly #committed = new Map<string, number>();
+  readonly #turns = new Map<string, number>();
+  #cluster: ClusterView;
+  #writesSeen = 0;
+  /** By process and job: when it last listed `pub/`. */
+  readonly #listed = new Map<string, number>();
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -45,17 +77,37 @@ export class Judge {
       viewOf: (job) => this.#jobs.get(job)?.view,
       endedAt: (job) => this.#jobs.get(job)?.endedAt,
       copies: stage.copies,
+      begins: (execution) => this.#publications.begins(execution),
+      survives: () => stage.kernel.count('survivor'),
     });
+    this.#publications = createPublicationCheck(stage.cluster.state, stage.tag, stage.kernel);
+    const notices = createNoticeCheck((type) => this.#reach(`notice ${type}`));
+    this.notices = { ...notices, kept: (told) => this.must(() => notices.kept(told)) };
+    this.conduct = createConductCheck(stage.kernel, stage.cluster.state, stage.copies);
+    const tokens = createTokenCheck();
+    this.tokens = {
+      taken: (token) => this.must(() => tokens.taken(token)),
+      signalled: (token) => this.must(() => tokens.signalled(token)),
+    };
+    this.#cluster = emptyCluster(CLUSTER);
   }
 
   /** Time moved: what the cluster did by itself meanwhile, before anything else happens. */
   due(): void {
     this.#stage.cluster.catchUp();
+    this.#publications.check();
     this.#check.check();
   }
 
   /** A step was made. Throws what is broken. */
   look(): void {
+    if (this.#writesSeen !== this.#stage.writes.count) this.#lookAtRecord();
+    this.#check.check();
+  }
+
+  /** Something was written since the last look. */
+  #lookAtRecord(): void {
+    this.#writesSeen = this.#stage.writes.count;
     for (const [job, { commits, head, slots }] of this.#stage.store.dump().jobs) {
       const tracked = this.#jobs.get(job) ?? {};
       this.#jobs.set(job, tracked);
@@ -66,22 +118,43 @@ export class Judge {
       while ((tracked.view?.version ?? 0) < commits.length) this.#judgeNext(tracked, job, (tracked.view?.version ?? 0) + 1);
       if (head && tracked.view) this.#wakes.check(tracked.view, head.version, slots, this.#stage.kernel.nowMs);
     }
-    this.#check.check();
+    this.#lookAtCluster();
   }
 
   views(): View[] {
     return [...this.#jobs.values()].flatMap(({ view }) => (view ? [view] : []));
   }
 
+  /** What the cluster's own record says. */
+  clusterView(): ClusterView {
+    return this.#cluster;
+  }
+
   watcher(process: Process): Watcher {
     return {
+      lists: (name, rows) => this.must(() => holds(!holdsToken(JSON.stringify(rows) ?? ''), 'S12', () => `a token is in the list ${name}`)),
       appends: (commit) => this.#authors.set(commit.commitId, process.id),
       parks: (wake) => this.#wakes.parks(wake),
     };
   }
 
+  /** For what is judged inside a process: it may swallow whatever is thrown there. */
+  must<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.breaks(error);
+      throw error;
+    }
+  }
+
   /** S3: only the committer of that try sends, and once. */
-  sends(process: Process, { job, n, identity, clusterBoundAt }: Submission): void {
+  sends(process: Process, submission: Submission): void {
+    this.must(() => this.#judgeSender(process, submission));
+  }
+
+  #judgeSender(process: Process, submission: Submission): void {
+    const { job, n, identity, clusterBoundAt } = submission;
     const commits = this.#stage.store.dump().jobs.get(job)?.commits ?? [];
     const planned = commits.findLast((commit) =>
       commit.events.some((event) => event.type === 'attempt_planned' && event.n === n && event.clusterBoundAt === clusterBoundAt),
@@ -93,29 +166,48 @@ export class Judge {
     holds(this.#authors.get(planned.commitId) === process.id, 'S3', () => `${where}, which another committed`);
     holds(!this.#sent.has(planned.commitId), 'S3', () => `${where} a second time`);
     this.#sent.add(planned.commitId);
+    this.conduct.sends(process, submission, this.#committed.get(planned.commitId) ?? 0);
+  }
+
+  /** No supervisor turns in circles: what it finds again and again it must either decide or wait for. */
+  turns(job: string): void {
+    const turns = (this.#turns.get(job) ?? 0) + 1;
+    this.#turns.set(job, turns);
+    this.must(() =>
+      holds(turns <= MOST_TURNS, 'L1', () => `the supervisor of ${job} went round ${turns} times and neither decided nor waited`),
+    );
+  }
+
+  waits(job: string): void {
+    this.#turns.delete(job);
+  }
+
+  /** A process listed what a job published. */
+  lists(process: Process, job: string): void {
+    this.#listed.set(`${process.id} ${job}`, this.#stage.kernel.nowMs);
+  }
+
+  /** A process is about to change something on the cluster: one of an older release must not, once it could have known better. */
+  touches(process: Process, older: boolean, verb: string, job: string): void {
+    const newerAt = this.#jobs.get(job)?.newerAt;
+    const late = older && newerAt !== undefined && process.startedAtMs > newerAt;
+    const says = (): string => `${process.name}#${process.id} does ${verb} for ${job}, which a newer release has written`;
+    this.must(() => holds(!late, 'release', says));
   }
 
   /** S12: no token in a log. */
   logs(level: string, message: string, fields: unknown): void {
     const text = JSON.stringify(fields);
     this.#stage.kernel.note(() => `  ${level}: ${message} ${text}`);
-    for (const { slots } of this.#stage.store.dump().jobs.values())
-      for (const { token } of slots.values()) holds(!text.includes(token), 'S12', () => `a token is in the log: ${message}`);
+    this.must(() => holds(!holdsToken(message) && !holdsToken(text), 'S12', () => `a token is in the log: ${message}`));
+    if (text.includes('record/newer_schema') || text.includes('this release reads')) this.#stage.kernel.count('newer_release');
   }
 
-  /** P2.8: nobody who waits as promised is replaced, once the world is calm and no local process begins anew. */
-  watched(store: RecordStore, mayReplace: (at: number) => boolean, runs: (name: string) => boolean): RecordStore {
-    return {
-      ...store,
-      raiseGeneration: async (job, from, at) => {
-        const slots = this.#stage.store.dump().jobs.get(job)?.slots.values() ?? [];
-        const waits = [...slots].some(({ wake }) => wake?.state === 'parked' && wake.until > at);
-        const raised = await store.raiseGeneration(job, from, at);
-        if (raised === 'raised' && waits && !mayReplace(at) && runs(`${job}-${from}`))
-          this.breaks(new Broken('L3', `generation ${from} of ${job} waits as it was promised, and was replaced`));
-        return raised;
-      },
-    };
+  /** S13: no history ever reaches the cap. */
+  ended({ name, eventCount, cause = '' }: ExecutionDescription): void {
+    this.mostEvents = Math.max(this.mostEvents, eventCount);
+    const capped = eventCount >= EVENT_CAP || cause.includes('history events');
+    this.must(() => holds(!capped, 'S13', () => `execution ${name} had ${eventCount} history events: ${cause}`));
   }
 
   /** A process ended with an error: the world's doing, or a mistake. */
@@ -125,6 +217,7 @@ export class Judge {
     else if (failure instanceof Broken) this.breaks(failure);
     else if (!EXPECTED.has(failure.name)) this.breaks(new Broken('error', `${name}: ${failure.stack ?? failure.message}`));
     else this.#stage.kernel.note(() => `  ${name} failed: ${failure.name}: ${failure.message}`);
+    if ('code' in failure && failure.code === 'record/newer_schema') this.#stage.kernel.count('newer_release');
   }
 
   breaks(error: unknown): void {
@@ -137,21 +230,69 @@ export class Judge {
 
   #judgeNext(tracked: Tracked, job: string, version: number): void {
     const { kernel, store, cluster, copies } = this.#stage;
-    const commit = store.dump().jobs.get(job)!.commits[version - 1];
-    holds(commit, 'S10', () => `the log of ${job} has no version ${version}`);
+    const raw = store.dump().jobs.get(job)!.commits[version - 1];
+    holds(raw, 'S10', () => `the log of ${job} has no version ${version}`);
+    if (raw.schema > SCHEMA) tracked.newerAt ??= kernel.nowMs;
+    holds(raw.schema > SCHEMA || tracked.newerAt === undefined, 'release', () => `version ${version} of ${job} follows a newer release's`);
+    const commit = readable(raw);
     kernel.note(() => `  ${job} ${version} ${commit.actor}: ${JSON.stringify(commit.events)}`);
+    const before = tracked.view;
     // The step that this commit answers, and the one that follows from it.
-    if (tracked.view) this.#reach(`step ${nextStep(tracked.view, kernel.nowMs).do}`);
-    const view = judgeCommit({ cluster: cluster.state, causes: this.#check.causes, copies }, tracked.view, commit, kernel.nowMs);
+    if (before) this.#reach(`step ${nextStep(before, kernel.nowMs).do}`);
+    if (before && commit.actor.startsWith('poller:')) this.looks.commits(before, commit.events, this.#authors.get(commit.commitId) ?? 0);
+    const view = judgeCommit({ cluster: cluster.state, causes: this.#check.causes, copies }, before, commit, kernel.nowMs);
+    for (const event of commit.events) {
+      if (event.type === 'attempt_planned' && before)
+        this.#publications.plans(before, event, this.#listed.get(`${this.#authors.get(commit.commitId)} ${job}`), kernel.nowMs);
+      this.#reachedBy(event);
+    }
     tracked.view = view;
     tracked.commitId = commit.commitId;
+    this.#turns.delete(job);
+    if (commit.events.some((event) => event.type === 'attempt_planned')) this.#committed.set(commit.commitId, kernel.step);
     if (view.ended) tracked.endedAt ??= kernel.nowMs;
     this.#reach(`step ${nextStep(view, kernel.nowMs).do}`);
-    for (const event of commit.events) {
-      this.#reach(`event ${event.type}`);
-      if (event.type === 'attempt_ended' || event.type === 'job_ended') this.#reach(`cause ${event.outcome.cause}`);
-      if (event.type === 'escalation_raised') this.#reach(`question ${event.kind}`);
+  }
+
+  #reachedBy(event: Event): void {
+    this.#reach(`event ${event.type}`);
+    switch (event.type) {
+      case 'attempt_ended':
+      case 'attempt_refused':
+      case 'attempt_never_landed':
+      case 'job_ended':
+        this.#reach(`cause ${event.outcome.cause}`);
+        return;
+      case 'escalation_raised':
+        this.#reach(`question ${event.kind}`);
+        return;
+      case 'escalation_answered':
+      case 'escalation_expired':
+        this.#reach(`answer ${event.answer}`);
+        return;
+      default:
     }
+  }
+
+  /** The record of the cluster, by the rules of a job's. */
+  #lookAtCluster(): void {
+    const commits = this.#stage.store.dump().clusters.get(CLUSTER) ?? [];
+    for (let { version } = this.#cluster; version < commits.length; version++) {
+      const raw = commits[version] as ClusterCommit | undefined;
+      holds(raw?.version === version + 1, 'S10', () => `the record of cluster ${CLUSTER} has no version ${version + 1}`);
+      const commit = readable(raw, CLUSTER_SCHEMA);
+      this.#stage.kernel.note(() => `  cluster ${commit.version} ${commit.actor}: ${JSON.stringify(commit.events).slice(0, 1000)}`);
+      this.#cluster = foldCluster([commit], this.#cluster);
+      for (const event of commit.events) {
+        this.#reach(`cluster event ${event.type}`);
+        if (event.type === 'escalation_raised') this.#reach(`question ${event.kind}`);
+        if (event.type === 'escalation_answered' || event.type === 'escalation_expired') this.#reach(`answer ${event.answer}`);
+      }
+    }
+  }
+
+  reach(what: string): void {
+    this.#reach(what);
   }
 
   #reach(what: string): void {

@@ -6,7 +6,7 @@
  * that were drawn from it, and promises are drained completely in between.
  */
 import type { Clock } from '../../lib/local/clock.ts';
-import type { Climate, FaultKind } from './climate.ts';
+import type { Climate, Consequence, FaultKind } from './climate.ts';
 import type { Random } from './random.ts';
 
 // A tick that is entered from a microtask runs when no microtask is left, however many follow each other, and before the event loop
@@ -23,6 +23,13 @@ export interface Process {
   dead: boolean;
   fail: (error: Error) => void;
 }
+
+/** Of calls that follow upon another: what was left half done by a death in between. */
+const DIED_BEFORE: readonly (readonly [call: string, kind: Consequence])[] = [
+  ['moveHead', 'died_before_head'],
+  ['signal', 'died_before_signal'],
+  ['put notices', 'died_before_notice'],
+];
 
 /** As a function's death looks to whoever invoked it. */
 export class Crashed extends Error {
@@ -43,12 +50,20 @@ interface Parked {
   run: (() => void) | undefined;
 }
 
+/** Effects that leave this thread (a real store behind the port): a step is over when they are, however long that takes. */
+export interface Outside {
+  readonly pending: () => boolean;
+  /** Resolves when one of them has come back. */
+  readonly next: () => Promise<void>;
+}
+
 export interface KernelOptions {
   readonly startMs: number;
   readonly random: Random;
   readonly climate: Climate;
   /** Set: one line per step, fault and answer. */
   readonly trace?: string[];
+  readonly outside?: Outside;
 }
 
 export class Kernel implements Clock {
@@ -60,16 +75,18 @@ export class Kernel implements Clock {
   readonly met = new Map<string, number>();
   readonly #climate: Climate;
   readonly #trace: string[] | undefined;
+  readonly #outside: Outside | undefined;
   readonly #heap: Parked[] = [];
   readonly live = new Set<Process>();
   #order = 0;
   #processes = 0;
 
-  constructor({ startMs, random, climate, trace }: KernelOptions) {
+  constructor({ startMs, random, climate, trace, outside }: KernelOptions) {
     this.nowMs = startMs;
     this.random = random;
     this.#climate = climate;
     this.#trace = trace;
+    this.#outside = outside;
   }
 
   now(): number {
@@ -91,7 +108,7 @@ export class Kernel implements Clock {
     return true;
   }
 
-  count(kind: string): void {
+  count(kind: FaultKind | Consequence): void {
     this.met.set(kind, (this.met.get(kind) ?? 0) + 1);
     this.note(() => `  ! ${kind}`);
   }
@@ -130,6 +147,8 @@ export class Kernel implements Clock {
           return;
         }
         if (this.meets('crash')) {
+          const between = DIED_BEFORE.find(([call]) => what.startsWith(call));
+          if (between) this.count(between[1]);
           if (this.random.chance(0.5)) this.#discarded(effect, named);
           this.end(process, 'crashed');
           return;
@@ -211,6 +230,10 @@ export class Kernel implements Clock {
     this.note(() => parked.what);
     parked.run!();
     await new Promise<void>(drained);
+    while (this.#outside?.pending()) {
+      await this.#outside.next();
+      await new Promise<void>(drained);
+    }
     return true;
   }
 

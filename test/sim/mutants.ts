@@ -1,6 +1,6 @@
 /**
- * Mutants: dispatch with one rule taken away. Each is made at a port, where the rule would be missing if it were missing: production
- * code has no seam for them. A mutant that no world catches is a missing invariant or a missing fault.
+ * Mutants: dispatch with one rule taken away. Those here are made at a port, for rules that a store or an adapter keeps; those of
+ * mutants-source.ts change a line of dispatch itself. A mutant that no world catches is a missing invariant or a missing fault.
  */
 import type { Ports } from '../../lib/app/ports.ts';
 import type { World as Cluster } from '../../lib/cluster/memory/world.ts';
@@ -8,11 +8,15 @@ import type { Adapter, Session } from '../../lib/cluster/port.ts';
 import type { Commit } from '../../lib/job/event.ts';
 import type { MemoryStore } from '../../lib/record/memory-store.ts';
 import type { Head, RecordStore } from '../../lib/record/port.ts';
+import { SOURCE_MUTANTS } from './mutants-source.ts';
+import type { SourceChange } from './mutate.ts';
 
 export interface Mutant {
   readonly name: string;
   /** The rule that is missing. */
   readonly without: string;
+  /** A line of dispatch itself is changed while it is loaded: in a process of its own (mutate.ts). */
+  readonly source?: SourceChange;
   readonly store?: (store: MemoryStore) => RecordStore;
   readonly adapter?: (adapter: Adapter, cluster: Cluster) => Adapter;
   readonly ports?: (ports: Ports) => Ports;
@@ -132,6 +136,62 @@ const STORES: readonly Mutant[] = [
     without: 'P2.4: reconcile reads the item after the head (W6)',
     store: (store) => ({ ...store, goingOn: async () => new Set<string>() }),
   },
+  {
+    name: 'owed-cleared-blindly',
+    without: 'P2.3: `owed` is removed only while it still holds that token',
+    store: (store) => ({
+      ...store,
+      clearWake: async (job, slot) => {
+        const wake = await store.readWake(job, slot);
+        if (!wake) return;
+        if (wake.state === 'parked') await store.takeWake(job, slot, wake.token, 0, Number.MAX_SAFE_INTEGER);
+        await store.clearWake(job, slot, wake.token);
+      },
+    }),
+  },
+  {
+    name: 'token-not-kept-owed',
+    without: 'P2.3: a token that was taken stays owed until its signal arrived',
+    store: (store) => ({
+      ...store,
+      moveHead: async (job, move) => {
+        const answer = await store.moveHead(job, move);
+        if (answer === 'moved' && move.take && move.token !== undefined) await store.clearWake(job, '', move.token);
+        return answer;
+      },
+    }),
+  },
+  {
+    name: 'older-generation-parks',
+    without: 'P2.8: a supervisor of an older generation leaves',
+    store: (store) => ({
+      ...store,
+      seen: async (job, generation, machine, at) => {
+        const head = await store.readHead(job);
+        return store.seen(job, Math.max(generation, head?.supervisor.generation ?? 0), machine, at);
+      },
+      park: async (job, slot, wake) => {
+        const generation = (await store.readHead(job))?.supervisor.generation ?? 0;
+        return store.park(job, slot, { ...wake, order: { ...wake.order, generation: Math.max(generation, wake.order.generation) } });
+      },
+    }),
+  },
+  {
+    name: 'key-forgotten',
+    without: 'P1.5: an idempotency key belongs to one job',
+    store: (store) => ({ ...store, claimKey: async (key) => key, readKey: async () => undefined }),
+  },
+  {
+    name: 'lease-ignored',
+    without: 'P5.1: of two polls that overlap one may commit what it saw',
+    store: (store) => ({
+      ...store,
+      renewLease: async (cluster, login, renew) => {
+        const answer = await store.renewLease(cluster, login, renew);
+        return answer.kind === 'lost' ? { kind: 'renewed', fence: renew.fence + 1 } : answer;
+      },
+    }),
+  },
 ];
 
 const CLUSTERS: readonly Mutant[] = [
@@ -184,6 +244,18 @@ const CLUSTERS: readonly Mutant[] = [
       },
     })),
   },
+  {
+    name: 'outage-believed',
+    without: 'P5.4: not being able to look is no outcome',
+    adapter: withSession((session, cluster) => ({
+      observe: async (targets) => {
+        const observed = await session.observe(targets);
+        if (observed.kind !== 'unreachable') return observed;
+        const clusterStartedAt = cluster.catchUp() + cluster.state.clockOffsetMs;
+        return { kind: 'observed', clusterStartedAt, complete: true, changed: [], absent: targets, unexplained: [] };
+      },
+    })),
+  },
 ];
 
 /** Whoever asks for the mark of an attempt finds its own id in it: the object of that attempt that begins right now. */
@@ -200,4 +272,4 @@ const acceptAnyone = (cluster: Cluster, job: string): void => {
   }
 };
 
-export const MUTANTS: readonly Mutant[] = [...STORES, ...CLUSTERS];
+export const MUTANTS: readonly Mutant[] = [...STORES, ...CLUSTERS, ...SOURCE_MUTANTS];

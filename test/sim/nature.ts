@@ -2,10 +2,13 @@
  * Nature and strangers in a world: what happens to objects on the cluster without dispatch, what sources wrongly say for a while, what
  * stops answering, and which executions die. Once faults are over everything that lasts is undone.
  */
+import type { ClusterObject } from '../../lib/cluster/memory/state.ts';
 import type { World as Cluster } from '../../lib/cluster/memory/world.ts';
 import type { Engine } from '../../lib/local/engine/engine.ts';
+import { type FaultKind, SIEGE_MS } from './climate.ts';
 import type { Disorder } from './cluster.ts';
-import { drawLoss, type Shape } from './draw.ts';
+import type { Shape } from './draw.ts';
+import { drawLoss } from './draw-script.ts';
 import type { Kernel } from './kernel.ts';
 import type { Line } from './store.ts';
 import { inputOf } from './supervision.ts';
@@ -17,39 +20,54 @@ export interface Elements {
   readonly tag: string;
   readonly line: Line;
   readonly disorder: Disorder;
+  readonly tickMs: number;
+  /** An outage that outlasts all others. */
+  sieged: boolean;
   engine(): Engine;
   /** Jobs that were born, and the generation that supervises each. */
   generations(): readonly { readonly job: string; readonly generation: number }[];
   /** A local process starts anew: reconcile of every job. */
   restart(): void;
-  /** Ids of objects that a stranger made under our identity. */
-  readonly copies: Set<string>;
+  /** A person asks the cluster anew what it can do. */
+  preflight(): void;
+  /** Objects that a stranger made under our identity. */
+  readonly copies: Set<ClusterObject>;
+  /** A stranger's own program was put on the cluster: somebody may want it watched. */
+  appeared(schedulerId: string): void;
 }
 
-const TICK_MS = 20_000;
-
-/** A fresh object is missing from lists for less than the settle margin (protocols §3.1). */
-const HIDDEN_MS = 20_000;
+/** A fresh object is missing from lists for less than lies between the end of its credential and the second look for it (protocols §3.5). */
+const HIDDEN_MS = 45_000;
+const FRESH_MS = 5000;
 
 export const willHappen = (world: Elements): void => {
-  const { kernel } = world;
+  const { kernel, tickMs } = world;
   const tick = (): void => {
     if (kernel.calm) return;
     strangers(world);
+    accidents(world);
     sources(world);
+    lies(world);
     services(world);
-    kernel.after(kernel.random.between(1, 2 * TICK_MS), tick, 'nature');
+    relations(world);
+    kernel.after(kernel.random.between(1, 2 * tickMs), tick, 'nature');
   };
-  kernel.after(kernel.random.between(1, TICK_MS), tick, 'nature');
+  kernel.after(kernel.random.between(1, tickMs), tick, 'nature');
+};
+
+const pickOurs = (world: Elements): ClusterObject | undefined => {
+  const { kernel, cluster } = world;
+  cluster.catchUp();
+  // One whose id went to another object is out of everybody's reach.
+  const ours = cluster.state.objects.filter((object) => object.tag === world.tag && cluster.state.byId.get(object.id) === object);
+  return ours.length === 0 ? undefined : kernel.random.pick(ours);
 };
 
 const strangers = (world: Elements): void => {
   const { kernel, cluster, shape } = world;
   const { random } = kernel;
-  cluster.catchUp();
-  const ours = cluster.state.objects.filter((object) => object.tag === world.tag);
-  if (ours.length === 0) return;
-  const object = random.pick(ours);
+  const object = pickOurs(world);
+  if (!object) return;
   const { id } = object;
   const { foreign } = cluster;
   const slurm = shape === 'slurm';
@@ -60,78 +78,139 @@ const strangers = (world: Elements): void => {
   if (slurm && kernel.meets('foreign_release')) foreign.release(id);
   if (slurm && !object.refused && kernel.meets('foreign_requeue')) foreign.requeue(id);
   if (slurm && object.submission && kernel.meets('second_object')) {
+    // An id that comes round belongs to something else, or nothing in the world could tell the two apart.
+    cluster.reuseIds(1 + Math.max(...cluster.state.objects.map((one) => Number(one.id))));
     const copy = foreign.submit({ name: object.name, login: object.login, copyOf: id });
     if (copy !== undefined) {
-      world.copies.add(copy);
+      world.copies.add(cluster.state.byId.get(copy)!);
       if (random.chance(0.7)) foreign.release(copy);
     }
   }
-  if (kernel.meets('struck')) {
-    if (random.chance(0.5)) cluster.preempt(id);
-    else cluster.loseNode(id, drawLoss(random));
+  if (random.chance(0.01)) {
+    const name = `elsewhere-${cluster.state.objects.length}`;
+    const appeared = foreign.submit({ name, login: object.login, script: [drawStranger(random)] });
+    if (appeared !== undefined) world.appeared(appeared);
   }
+};
+
+const drawStranger = (random: Kernel['random']) => ({
+  queueSeconds: random.between(0, 100),
+  program: { runsSeconds: random.between(1, 400), ends: random.pick(['completed', 'preempted', { exit: 2 }, 'vanishes']) },
+});
+
+const accidents = (world: Elements): void => {
+  const { kernel, cluster } = world;
+  const { random } = kernel;
+  const object = pickOurs(world);
+  if (!object) return;
+  const { id } = object;
+  if (kernel.meets('preempted')) cluster.preempt(id);
+  if (kernel.meets('node_lost')) cluster.loseNode(id, drawLoss(random));
+  if (kernel.meets('memory_killed')) cluster.strike(id, 'out_of_memory');
   if (kernel.meets('node_returns')) cluster.returnNode(id);
-  if (kernel.meets('suspended')) {
-    cluster.suspend(id);
-    kernel.after(random.between(1, 120) * 1000, () => cluster.resume(id), 'resume');
-  }
+  if (kernel.meets('suspended')) suspends(world, id, 1);
+  if (kernel.meets('suspended_again_and_again')) suspends(world, id, random.between(2, 12));
   if (kernel.meets('purged')) cluster.purge(id);
+  // A UID never comes round.
+  if (world.shape === 'slurm' && kernel.meets('ids_reused')) cluster.reuseIds(random.between(1, cluster.state.nextId));
+};
+
+/** Suspended and resumed, so many times, as a scheduler does that shares its nodes by time. */
+const suspends = (world: Elements, id: string, times: number): void => {
+  const { kernel, cluster } = world;
+  if (kernel.calm || times === 0) return;
+  cluster.suspend(id);
+  const resume = (): void => {
+    cluster.resume(id);
+    kernel.after(kernel.random.between(1, 60) * 1000, () => suspends(world, id, times - 1), 'suspend again');
+  };
+  kernel.after(kernel.random.between(1, 120) * 1000, resume, 'resume');
+};
+
+/** For a while, and until the world is calm. */
+const during = (
+  { kernel }: Elements,
+  kind: FaultKind,
+  [least, most]: readonly [number, number],
+  begin: () => void,
+  end: () => void,
+): void => {
+  if (!kernel.meets(kind)) return;
+  begin();
+  kernel.after(kernel.random.between(least, most), end, `${kind} is over`);
 };
 
 const sources = (world: Elements): void => {
-  const { kernel, cluster } = world;
-  const { random } = kernel;
-  const during = (kind: Parameters<Kernel['meets']>[0], mostMs: number, begin: () => void, end: () => void): void => {
-    if (!kernel.meets(kind)) return;
-    begin();
-    kernel.after(random.between(1, mostMs), end, `${kind} is over`);
-  };
+  const { kernel, cluster, disorder } = world;
   const { faults } = cluster;
+  const { random } = kernel;
+  const reached = (): void => cluster.unreachable(world.sieged);
+  during(world, 'cluster_outage', [1, 400_000], () => cluster.unreachable(true), reached);
+  if (!world.sieged && kernel.meets('cluster_siege')) {
+    world.sieged = true;
+    cluster.unreachable(true);
+    const over = (): void => {
+      world.sieged = false;
+      cluster.unreachable(false);
+    };
+    kernel.after(SIEGE_MS - random.between(0, 900_000), over, 'the siege is over');
+  }
+  const controller = (down: boolean) => (): void => {
+    disorder.controllerDown = down;
+  };
+  during(world, 'controller_outage', [1, 900_000], controller(true), controller(false));
   during(
-    'cluster_outage',
-    400_000,
-    () => cluster.unreachable(true),
-    () => cluster.unreachable(false),
-  );
-  during(
-    'controller_outage',
-    900_000,
-    () => {
-      world.disorder.controllerDown = true;
-    },
-    () => {
-      world.disorder.controllerDown = false;
-    },
-  );
-  during(
+    world,
     'cluster_stale_view',
-    200_000,
+    [1, 200_000],
     () => cluster.freezeView(true),
     () => cluster.freezeView(false),
   );
-  if (!faults.lie) {
-    const hidden = new Set(cluster.state.objects.filter(() => random.chance(0.5)).map((object) => object.id));
-    const hides = ({ id }: { id: string }): boolean => hidden.has(id);
-    const honest = (): void => cluster.lie(undefined);
-    during('cluster_partial_view', 900_000, () => cluster.lie({ hides, complete: false }), honest);
-    if (!faults.lie) {
-      // A list may miss what is fresh: only objects that landed within the last moments.
-      const since = kernel.nowMs - 10_000;
-      const fresh = new Set(cluster.state.objects.filter((object) => object.landedAtMs >= since).map((object) => object.id));
-      during('cluster_hidden_object', HIDDEN_MS, () => cluster.lie({ hides: ({ id }) => fresh.has(id), complete: true }), honest);
-    }
-  }
-  during(
-    'cluster_pub_unreadable',
-    300_000,
-    () => {
-      faults.pubUnreadable = true;
-    },
-    () => {
-      faults.pubUnreadable = false;
-    },
-  );
+  const unreadable = (so: boolean) => (): void => {
+    faults.pubUnreadable = so;
+  };
+  during(world, 'cluster_pub_unreadable', [1, 300_000], unreadable(true), unreadable(false));
   if (kernel.meets('cluster_clock_jump')) cluster.jumpClock(random.between(-4000, 4000));
+};
+
+/** One lie at a time: objects are left out of what is shown, and mostly the source says itself that it is not whole. */
+const lies = (world: Elements): void => {
+  const { kernel, cluster } = world;
+  const { random } = kernel;
+  const { objects } = cluster.state;
+  const honest = (): void => cluster.lie(undefined);
+  const hiding = (hidden: readonly ClusterObject[], complete: boolean) => (): void => {
+    const ids = new Set(hidden.map((object) => object.id));
+    cluster.lie({ hides: ({ id }) => ids.has(id), complete });
+  };
+  const unless = (kind: FaultKind, mostMs: number, hidden: () => readonly ClusterObject[], complete: boolean): void => {
+    if (!cluster.faults.lie) during(world, kind, [1, mostMs], hiding(hidden(), complete), honest);
+  };
+  unless('cluster_partial_view', 900_000, () => objects.filter(() => random.chance(0.5)), false);
+  unless('cluster_empty_view', 300_000, () => [...objects], false);
+  unless('cluster_truncated_view', 300_000, () => objects.slice(Math.floor(objects.length / 2)), false);
+  // A list may miss what is fresh, and not know it: only objects that landed within the last moments.
+  unless('cluster_hidden_object', HIDDEN_MS, () => objects.filter((object) => object.landedAtMs >= kernel.nowMs - FRESH_MS), true);
+};
+
+/** What a cluster and its administrators do to us as a user of it. */
+const relations = (world: Elements): void => {
+  const { kernel, disorder } = world;
+  const { random } = kernel;
+  const refuses = (so: boolean) => (): void => {
+    disorder.refusesLogin = so;
+  };
+  during(world, 'cluster_refuses_login', [1, 1_200_000], refuses(true), refuses(false));
+  const loses = (): void => {
+    disorder.lost = random.pick(['bulk_observation', 'cancel', 'checkpoint_files', 'containers'] as const);
+    world.preflight();
+  };
+  const finds = (): void => {
+    disorder.lost = undefined;
+    if (random.chance(0.5)) world.preflight();
+  };
+  during(world, 'cluster_loses_capability', [60_000, 900_000], loses, finds);
+  if (kernel.meets('configuration_changed')) disorder.configuration += 1;
 };
 
 const services = (world: Elements): void => {
@@ -159,7 +238,8 @@ const services = (world: Elements): void => {
 /** Faults are over: whatever lasts is undone, and what strangers hold they let go. */
 export const calmDown = (world: Elements): void => {
   const { cluster, line } = world;
-  world.disorder.controllerDown = false;
+  Object.assign(world.disorder, { controllerDown: false, refusesLogin: false, lost: undefined } satisfies Partial<Disorder>);
+  world.sieged = false;
   line.down = false;
   line.lists.clear();
   cluster.unreachable(false);

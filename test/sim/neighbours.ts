@@ -1,6 +1,5 @@
 /** A second deployment on the same cluster, with another tag: its objects are there, and nobody of ours may touch them (S7). */
 import { adapter } from '../../lib/cluster/memory/adapter.ts';
-import type { Probe } from '../../lib/job/capability.ts';
 import { identityOf, newJobId, newTag } from '../../lib/job/identity.ts';
 import { drawSpec } from './draw.ts';
 import { CLUSTER, LOGIN, START_MS, type Stage } from './stage.ts';
@@ -9,10 +8,11 @@ import { holds } from './verdict.ts';
 const OBJECTS = 2;
 
 /** Their identities. */
-export const settleNeighbours = async (stage: Stage, probe: Probe): Promise<readonly string[]> => {
+export const settleNeighbours = async (stage: Stage): Promise<readonly string[]> => {
   const { random, cluster, shape } = stage;
   const tag = newTag(random.next);
   const session = await adapter(cluster, { tag, cluster: CLUSTER }).connect(LOGIN);
+  const probe = await session.probe(START_MS);
   const names: string[] = [];
   for (let i = 0; i < OBJECTS; i++) {
     const job = newJobId(START_MS, random.next);

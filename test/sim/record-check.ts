@@ -2,11 +2,11 @@
  * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
  */
 
-import { type ClusterObject, isKnown, type State } from '../../lib/cluster/memory/state.ts';
+import { type ClusterObject, isKnown, isOf, type State } from '../../lib/cluster/memory/state.ts';
 import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
-import { ruleUsedUp } from '../../lib/job/limit.ts';
+import { matchingRule, ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
-import { type AttemptView, fold, type View } from '../../lib/job/view.ts';
+import { type AttemptView, blockingQuestion, fold, type View } from '../../lib/job/view.ts';
 import { holds } from './verdict.ts';
 
 /** What one world keeps to judge by. */
@@ -14,12 +14,12 @@ export interface Judged {
   readonly cluster: State;
   /** Every cause that an object ever ended by, by identity and id. */
   readonly causes: ReadonlyMap<ClusterObject, ReadonlySet<string>>;
-  /** Ids of objects that strangers made under our identity. */
-  readonly copies: ReadonlySet<string>;
+  /** Objects that strangers made under our identity. */
+  readonly copies: ReadonlySet<ClusterObject>;
 }
 
 export const objectOf = (cluster: State, receipt: Receipt): ClusterObject | undefined =>
-  cluster.objects.find((object) => object.id === receipt.schedulerId && object.name === receipt.identity);
+  cluster.objects.find((object) => isOf(object, receipt));
 
 /** Folds one commit and judges it. `at`: the moment of the append, by true time. */
 export const judgeCommit = (judged: Judged, before: View | undefined, commit: Commit, at: number): View => {
@@ -35,8 +35,15 @@ export const judgeCommit = (judged: Judged, before: View | undefined, commit: Co
   return after;
 };
 
+/** What an open blocking question holds back (protocols §9). */
+const HELD_BACK = new Set<Event['type']>(['attempt_planned', 'release_intended', 'requeue_intended', 'recovery_decided', 'job_ended']);
+const CLOSES = new Set<Event['type']>(['escalation_answered', 'escalation_expired', 'escalation_withdrawn']);
+
 const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit): void => {
   const where = `${event.type} in version ${commit.version} of ${commit.job}`;
+  const asked = HELD_BACK.has(event.type) ? blockingQuestion(before) : undefined;
+  const closes = asked && commit.events.some((one) => CLOSES.has(one.type) && 'id' in one && one.id === asked.id);
+  holds(!asked || closes, 'S11', () => `${where}, while question ${asked?.id} is open`);
   switch (event.type) {
     case 'attempt_planned':
       holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
@@ -62,12 +69,14 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
       // What every source forgot before anybody looked is as good as never landed, as long as it never began.
       const there = judged.cluster.objects.find(
         (object) =>
-          object.name === identity &&
-          !object.refused &&
-          !judged.copies.has(object.id) &&
-          (object.everRan || isKnown(judged.cluster, object)),
+          object.name === identity && !object.refused && !judged.copies.has(object) && (object.everRan || isKnown(judged.cluster, object)),
       );
       holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
+      return;
+    }
+    case 'job_ended': {
+      const open = before.attempts.find((attempt) => attempt.state !== 'ended' && !commitEnds(commit, attempt.n));
+      holds(!open, 'S4', () => `${where}, and attempt ${open?.n} is ${open?.state}`);
       return;
     }
     case 'attempt_ended':
@@ -86,6 +95,9 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
     default:
   }
 };
+
+const commitEnds = ({ events }: Commit, n: number): boolean =>
+  events.some((event) => (event.type === 'attempt_ended' || event.type === 'attempt_refused') && event.n === n);
 
 /** S6: within the limits, but for one attempt beyond them per answer, and only after an attempt that ended and a decision about it. */
 const judgePlanned = (before: View, event: EventOf<'attempt_planned'>, where: string): void => {
@@ -112,6 +124,9 @@ const judgeDecided = (before: View, event: EventOf<'recovery_decided'>, commit: 
     holds(closes, 'S6', () => `${where}: by an answer that was not given`);
     return;
   }
+  const first = matchingRule(before.spec?.policy.rules ?? [], attempt.outcome!);
+  const said = event.by.kind === 'rule' ? event.by.rule : -1;
+  holds(said === first, 'S6', () => `${where}: by rule ${said}, and the first that matches is ${first}`);
   if (event.by.kind !== 'rule') return;
   const action = before.spec?.policy.rules[event.by.rule]?.do;
   const max = action && 'relaunch' in action ? action.relaunch.max : action && 'requeue' in action ? action.requeue.max : 0;
@@ -133,7 +148,9 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   else holds(causes.has(cause) || (causes.size > 0 && isAttributed(attempt, cause, causes)), 'S8', says);
   // What began after the look that taught it, a stale one perhaps, is another run.
   const lookedMs = (event.look?.clusterStartedAt ?? Number.POSITIVE_INFINITY) - judged.cluster.clockOffsetMs - CLOCK_JUMPS_MS;
-  const began = judged.cluster.executions.some((one) => one.schedulerId === object.id && one.n === event.n && one.startedAtMs < lookedMs);
+  const began = judged.cluster.executions.some(
+    (one) => one.schedulerId === object.id && one.job === before.job && one.n === event.n && one.startedAtMs < lookedMs,
+  );
   holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
 };
 

@@ -2,13 +2,17 @@
  * The stage of one world: everything that is drawn before anyone enters, and outlives every process: the climate, the cluster, the
  * record, the clock.
  */
+import type { ClusterObject } from '../../lib/cluster/memory/state.ts';
 import { type World as Cluster, createMemoryCluster } from '../../lib/cluster/memory/world.ts';
 import { newTag } from '../../lib/job/identity.ts';
 import { createMemoryStore, type MemoryStore } from '../../lib/record/memory-store.ts';
+import type { RecordStore } from '../../lib/record/port.ts';
 import { type Climate, climateOf } from './climate.ts';
 import type { Disorder } from './cluster.ts';
 import type { Shape } from './draw.ts';
-import { Kernel } from './kernel.ts';
+import { Kernel, type Outside } from './kernel.ts';
+import { KINDS, type Kind } from './kind.ts';
+import type { KindName } from './kind-name.ts';
 import type { Mutant } from './mutants.ts';
 import { type Random, randomOf } from './random.ts';
 
@@ -20,6 +24,17 @@ export interface WorldOptions {
   readonly mutant?: Mutant;
   /** Kinds of faults that do not happen. */
   readonly without?: ReadonlySet<string>;
+  /** At most so many jobs. */
+  readonly jobs?: number;
+  /** Of which kind the world is (kind.ts); `default` unless told. */
+  readonly kind?: KindName;
+  /** Another record behind the port than the memory store, which follows it in step. */
+  readonly twin?: (memory: MemoryStore, pageItems: number) => Twin;
+}
+
+export interface Twin {
+  readonly store: RecordStore;
+  readonly outside: Outside;
 }
 
 export interface Stage {
@@ -30,12 +45,18 @@ export interface Stage {
   readonly trace: string[];
   readonly shape: Shape;
   readonly cluster: Cluster;
+  /** What the judge reads. */
   readonly store: MemoryStore;
+  /** What everybody else does. */
+  readonly record: RecordStore;
+  /** How often anybody wrote to it. */
+  readonly writes: { count: number };
+  readonly kind: Kind;
   readonly tag: string;
   readonly pollSeconds: number;
   readonly disorder: Disorder;
-  /** Ids of objects that strangers made under our identity. */
-  readonly copies: Set<string>;
+  /** Objects that strangers made under our identity. */
+  readonly copies: Set<ClusterObject>;
 }
 
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -44,19 +65,34 @@ export const LOGIN = 'l';
 
 export const createStage = (options: WorldOptions): Stage => {
   const random = randomOf(options.seed);
-  const climate = climateOf(random, options.without);
+  const kind = KINDS[options.kind ?? 'default'];
+  const climate = kind.climate(climateOf(random, options.without), random);
   const trace: string[] = [];
-  const kernel = new Kernel({ startMs: START_MS, random, climate, ...(options.trace ? { trace } : {}) });
+  const pageItems = random.pick([1, 1000]);
+  const store = createMemoryStore({ pageItems });
+  const twin = options.twin?.(store, pageItems);
+  const kernel = new Kernel({
+    ...{ startMs: START_MS, random, climate },
+    ...(options.trace ? { trace } : {}),
+    ...(twin ? { outside: twin.outside } : {}),
+  });
   const shape = random.pick(['slurm', 'slurm', 'kubernetes'] as const);
   return {
-    ...{ options, random, climate, kernel, trace, shape },
+    ...{ options, random, climate, kernel, trace, shape, store, kind },
+    record: twin?.store ?? store,
+    writes: { count: 0 },
     cluster: drawCluster(random, shape, kernel),
-    store: createMemoryStore({ pageItems: random.pick([1, 1000]) }),
     tag: newTag(random.next),
-    pollSeconds: random.pick([10, 30, 60, 60]),
-    disorder: { controllerDown: false },
+    pollSeconds: climate.sieged ? Math.max(...kind.pollSeconds) : random.pick(kind.pollSeconds),
+    disorder: { controllerDown: false, refusesLogin: false, lost: undefined, configuration: 1 },
     copies: new Set(),
   };
+};
+
+/** A second deployment on the same cluster: another tag, another record, the same world around them. */
+export const beside = (stage: Stage): Stage => {
+  const store = createMemoryStore({ pageItems: stage.random.pick([1, 1000]) });
+  return { ...stage, store, record: store, writes: { count: 0 }, tag: newTag(stage.random.next) };
 };
 
 const drawCluster = (random: Random, shape: Shape, kernel: Kernel): Cluster =>

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { type AdvanceInput, advance } from '../../lib/app/advance.ts';
-import { type ParkInput, park } from '../../lib/app/park.ts';
+import { type ParkInput, park, StaleDecision } from '../../lib/app/park.ts';
 import { type Ports, type Supervisors, SupervisorsFailure } from '../../lib/app/ports.ts';
-import { createEngine, type Engine } from '../../lib/local/engine/engine.ts';
+import { createEngine, type Engine, type ExecutionDescription } from '../../lib/local/engine/engine.ts';
 import { RequestRefused } from '../../lib/local/engine/fault.ts';
 import type { Json } from '../../lib/local/engine/json.ts';
 import type { StartedExecution } from '../../lib/local/engine/run.ts';
@@ -27,22 +27,50 @@ export interface Hands {
   failed(process: string, error: unknown): void;
   /** An execution ended badly: EventBridge calls reconcile. */
   endedBadly(name: string, error: string): void;
+  /** A signal under this token was accepted. */
+  signalled(token: string): void;
+  /** The machine goes round without having waited. */
+  turns(job: string): void;
+  /** It waits. */
+  waits(job: string): void;
+  /** An execution ended, however. */
+  ended(execution: ExecutionDescription): void;
 }
 
 export const createSupervision = (hands: Hands): Engine => {
   const { kernel } = hands;
   const invoke = <T>(name: string, limitMs: number, body: (ports: Ports) => Promise<T>): Promise<T> =>
     invoked(hands, name, hands.limits ? limitMs : undefined, body);
-  return createEngine({
+  const engine = createEngine({
     definition,
     substitutions,
     clock: kernel,
     random: kernel.random.next,
     functions: {
-      advance: (payload: Json) => invoke('advance', ADVANCE_MS, (ports) => advance(ports, payload as unknown as AdvanceInput)),
-      park: (payload: Json) => invoke('park', PARK_MS, (ports) => park(ports, payload as unknown as ParkInput)),
+      advance: (payload: Json) => {
+        const input = payload as unknown as AdvanceInput;
+        return invoke('advance', ADVANCE_MS, async (ports) => {
+          const directive = await advance(ports, input);
+          if (directive.next === 'again') hands.turns(input.job);
+          return directive;
+        });
+      },
+      park: (payload: Json) => {
+        const input = payload as unknown as ParkInput;
+        return invoke('park', PARK_MS, async (ports) => {
+          try {
+            await park(ports, input);
+            hands.waits(input.job);
+          } catch (error) {
+            if (error instanceof StaleDecision) hands.turns(input.job);
+            throw error;
+          }
+        });
+      },
     },
-    onEnd: ({ name, status, error, cause }) => {
+    onEnd: (execution) => {
+      const { name, status, error, cause } = execution;
+      hands.ended(execution);
       kernel.note(() => `  execution ${name} ${status} ${error ?? ''} ${cause ?? ''}`);
       if (status !== 'SUCCEEDED') hands.endedBadly(name, error ?? status);
     },
@@ -50,6 +78,13 @@ export const createSupervision = (hands: Hands): Engine => {
     // An execution that reaches its cap is the same failure with fewer events to keep.
     limits: { ended: 200, histories: 2 },
   });
+  return {
+    ...engine,
+    sendTaskSuccess: (token, output) => {
+      engine.sendTaskSuccess(token, output);
+      hands.signalled(token);
+    },
+  };
 };
 
 /** The request to run a function, the run, and its answer, each of which may go wrong. */
@@ -134,7 +169,10 @@ export const supervisorsFor = (kernel: Kernel, engine: () => Engine, process: Pr
           engine().sendTaskSuccess(token, '{}');
           return 'signalled' as const;
         } catch (error) {
-          if (error instanceof RequestRefused && error.code === 'TaskTimedOut') return 'superseded' as const;
+          if (error instanceof RequestRefused && error.code === 'TaskTimedOut') {
+            kernel.count('wake_after_timeout');
+            return 'superseded' as const;
+          }
           throw error;
         }
       },

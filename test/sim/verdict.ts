@@ -8,12 +8,24 @@ export type Invariant =
   | 'S6'
   | 'S7'
   | 'S8'
+  | 'S9'
   | 'S10'
   | 'S11'
   | 'S12'
+  | 'S13'
   | 'L1'
   | 'L2'
   | 'L3'
+  /** P1.5, contract §11: one job per idempotency key, and no answer that the API must not give. */
+  | 'api'
+  /** P5.8: connections to a cluster are few. */
+  | 'slot'
+  /** P2.7: the same notice says the same, whoever sends it. */
+  | 'notice'
+  /** Contract §8: a release changes nothing that a newer one has written. */
+  | 'release'
+  /** `--store dynamodb`: the two stores answer the same. */
+  | 'store'
   /** P2.1: whoever awaits a moment has nothing to do before it. */
   | 'await'
   | 'assertion'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { seenOf } from '../../../lib/cluster/port.ts';
-import { given, JOB, START_MS, scripted } from './given.ts';
+import { given, JOB, LOGIN, START_MS, scripted } from './given.ts';
 
 const hangs = scripted({ program: { ends: 'hangs' } });
 
@@ -108,6 +108,18 @@ describe('what a look may wrongly say', () => {
     await session.cancel(old);
     expect(await session.observe([target(reused)])).toMatchObject({ changed: [{ kind: 'live', state: 'gated' }] });
     expect(await session.observe([target(old)])).toMatchObject({ changed: [{ kind: 'ended' }] });
+  });
+});
+
+describe('programs outside dispatch', () => {
+  test('contract §3 one that has run and ended is not said never to have run', async () => {
+    const { world, session, at } = await given();
+    const id = world.foreign.submit({ name: 'theirs', login: LOGIN, script: [{ program: { runsSeconds: 5 } }] })!;
+    const adopted = await session.adopt!(id);
+    if (adopted.kind !== 'found') throw new Error(adopted.kind);
+    at(20);
+    const target = { job: JOB, n: 1, receipt: adopted.receipt, released: true, requeueable: false, run: 0, seen: '', timeLimitSeconds: 60 };
+    expect(await session.observe([target])).toMatchObject({ changed: [{ kind: 'ended', outcome: { cause: 'completed', ran: 'yes' } }] });
   });
 });
 

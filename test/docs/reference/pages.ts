@@ -9,6 +9,7 @@ import * as permissions from './permissions.ts';
 import * as policy from './policy.ts';
 import * as questions from './questions.ts';
 import * as remarks from './remarks.ts';
+import * as simulator from './simulator.ts';
 import * as slurm from './slurm-words.ts';
 import * as steps from './steps.ts';
 import * as timings from './timings.ts';
@@ -82,5 +83,6 @@ export const PAGES: Readonly<Record<string, Blocks>> = {
   'timings.md': { timings: timings.timings, others: timings.otherTimings },
   '../operate.md': { alarms: operations.alarms, metrics: operations.metrics },
   '../upgrade.md': { numbers: operations.numbers },
+  '../simulator.md': { mutants: simulator.mutants, 'out of reach': simulator.outOfReach, models: simulator.models },
   '../security.md': { scopes: permissions.scopes, limits: permissions.limitedRoutes, functions: permissions.functions },
 };

@@ -1,0 +1,85 @@
+/**
+ * Conduct: the order in which one process does things to the cluster, and what it knew when it did them (protocols §3.2, §4.3, §5.8). What
+ * such a rule prevents may need a rarer accident than worlds have; that the rule is kept can be seen every time.
+ */
+import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
+import type { FindAnswer, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
+import { SLOT_LEASE_MS } from '../../lib/record/port.ts';
+import type { Kernel, Process } from './kernel.ts';
+import { holds } from './verdict.ts';
+
+interface Look {
+  readonly step: number;
+  readonly answer: FindAnswer;
+}
+
+interface Connection {
+  readonly process: Process;
+  readonly atMs: number;
+}
+
+export interface ConductCheck {
+  connects(process: Process): void;
+  closes(process: Process): void;
+  finds(process: Process, job: string, answer: FindAnswer): void;
+  fences(process: Process, job: string): void;
+  /** `plannedStep`: when the commit that it is sent under was made. */
+  sends(process: Process, submission: Submission, plannedStep: number): void;
+  hears(submission: Submission, answer: SubmitAnswer): void;
+  releases(process: Process, job: string, schedulerId: string): void;
+}
+
+/** Three for work and one for output; a poll's slot is its lease, and two polls at once are dropped to one by its fence. */
+const MOST = 4;
+
+export const createConductCheck = (kernel: Kernel, cluster: State, copies: ReadonlySet<ClusterObject>): ConductCheck => {
+  const looks = new Map<string, Look>();
+  /** By process and job: the step of its last mark. */
+  const marks = new Map<string, number>();
+  /** Identities of which a submission may still land. */
+  const underWay = new Set<string>();
+  const connections: Connection[] = [];
+  const lookOf = (process: Process, job: string): Look | undefined => looks.get(`${process.id} ${job}`);
+
+  return {
+    connects(process) {
+      if (process.name === 'poll') return;
+      connections.push({ process, atMs: kernel.nowMs });
+      // One that outlived its slot is logged and bears with; one whose process died is gone.
+      const open = connections.filter((one) => !one.process.dead && kernel.nowMs - one.atMs < SLOT_LEASE_MS);
+      connections.splice(0, connections.length, ...open);
+      holds(open.length <= MOST, 'slot', () => `${open.length} connections at once: ${open.map((one) => one.process.name).join(', ')}`);
+    },
+    closes(process) {
+      const at = connections.findIndex((one) => one.process === process);
+      if (at >= 0) connections.splice(at, 1);
+    },
+    finds: (process, job, answer) => void looks.set(`${process.id} ${job}`, { step: kernel.step, answer }),
+    fences: (process, job) => void marks.set(`${process.id} ${job}`, kernel.step),
+    sends(process, { job, identity }, plannedStep) {
+      const look = lookOf(process, job);
+      const looked = look && look.step > plannedStep && look.answer.kind !== 'unreachable';
+      holds(looked, 'S3', () => `${process.name}#${process.id} sends ${identity} and has not looked it up`);
+      const there = cluster.objects.find(
+        (object) => object.name === identity && object.submission && !object.refused && !copies.has(object),
+      );
+      holds(!there, 'S3', () => `${identity} is sent, and is there as object ${there?.id}`);
+      holds(!underWay.has(identity), 'S3', () => `${identity} is sent, and an earlier submission of it may still land`);
+      underWay.add(identity);
+    },
+    hears({ identity }, answer) {
+      const certain = answer.kind === 'refused' || answer.kind === 'not_now' || (answer.kind === 'uncertain' && answer.sent === 'no');
+      if (certain) underWay.delete(identity);
+    },
+    releases(process, job, schedulerId) {
+      const look = lookOf(process, job);
+      const answer = look?.answer;
+      const where = (): string => `${process.name}#${process.id} releases object ${schedulerId} of ${job}`;
+      holds(answer?.kind === 'found' && answer.complete, 'S1', () => `${where()} on a look that was not complete`);
+      const marked = marks.get(`${process.id} ${job}`);
+      holds(marked !== undefined && look && look.step > marked, 'S1', () => `${where()}, and had not looked since it wrote its mark`);
+      const other = answer.objects.find((one) => one.state !== 'ended' && one.receipt.schedulerId !== schedulerId);
+      holds(!other, 'S1', () => `${where()}, and had seen ${other?.receipt.identity} as ${other?.receipt.schedulerId}`);
+    },
+  };
+};
