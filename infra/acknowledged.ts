@@ -11,6 +11,11 @@ const acknowledge = (of: IConstruct, id: string, reason: string): void => Valida
 /** Why a resource is not named to its last letter, by what is done with it. Everything else in this app is. */
 export const WILDCARDS: readonly { readonly action: RegExp; readonly resource: RegExp; readonly why: string }[] = [
   {
+    action: /^secretsmanager:GetSecretValue$/,
+    resource: /[^*?]-\?{6}$/,
+    why: 'Secrets Manager ends every ARN by six characters of its own; the secret is named.',
+  },
+  {
     action: /^logs:(CreateLogStream|PutLogEvents)$/,
     resource: /:log-stream:\*$/,
     why: 'The platform names the streams; the group is named.',
@@ -21,7 +26,11 @@ export const WILDCARDS: readonly { readonly action: RegExp; readonly resource: R
     why: 'Objects are named by jobs that do not exist yet; the bucket is named.',
   },
   { action: /^ec2:/, resource: /^\*$/, why: 'The platform makes the function’s network interfaces, which have no name before.' },
-  { action: /^xray:Put/, resource: /^\*$/, why: 'Traces belong to no resource: AWS grants this on everything or not at all.' },
+  {
+    action: /^xray:(Put|GetSampling)/,
+    resource: /^\*$/,
+    why: 'Traces and their sampling belong to no resource: AWS grants this on everything or not at all.',
+  },
   {
     action: /^logs:(\w*LogDeliver(y|ies)|PutResourcePolicy|DescribeResourcePolicies|DescribeLogGroups)$/,
     resource: /^\*$/,
@@ -33,12 +42,14 @@ export const WILDCARDS: readonly { readonly action: RegExp; readonly resource: R
 export const acknowledgeRole = (role: IConstruct, statements: readonly PolicyStatement[]): void => {
   const reasons = new Map<string, Set<string>>();
   for (const { actions, resources } of statements) {
-    for (const resource of resources.map((one) => plain(Stack.of(role).resolve(one))).filter((one) => one.includes('*'))) {
+    for (const resource of resources.map((one) => plain(Stack.of(role).resolve(one))).filter((one) => /[*?]/.test(one))) {
       const why = new Set(actions.map((action) => whyOf(action, resource)));
       reasons.set(resource, new Set([...(reasons.get(resource) ?? []), ...why]));
     }
   }
-  for (const [resource, why] of reasons) acknowledge(role, `AwsSolutions-IAM5[Resource::${resource}]`, [...why].join(' '));
+  // The rules know of no other wildcard than this one.
+  for (const [resource, why] of reasons)
+    if (resource.includes('*')) acknowledge(role, `AwsSolutions-IAM5[Resource::${resource}]`, [...why].join(' '));
 };
 
 const whyOf = (action: string, resource: string): string => {

@@ -28,9 +28,15 @@ export const PAGES = [
 ] as const;
 export type Page = (typeof PAGES)[number];
 
+type Where = Readonly<Record<string, string>>;
+
 /** What the services measure themselves. */
 export type Measured =
-  | { readonly of: 'metric'; readonly name: MetricName; readonly where?: Readonly<Record<string, string>> }
+  | {
+      readonly of: 'metric';
+      readonly name: MetricName /** Its further dimensions; of several, each is measured. */;
+      readonly each?: readonly Where[];
+    }
   | { readonly of: 'machine'; readonly names: readonly string[] }
   | { readonly of: 'table'; readonly names: readonly string[] }
   | { readonly of: 'doors' | 'workers'; readonly names: readonly string[] }
@@ -57,14 +63,34 @@ const row = (id: string, page: Page, says: string, measured: Measured, more: Par
   ...{ id, page, says, measured, minutes: 5, periods: 1, threshold: 1, when: 'at least', missing: 'fine' },
   ...more,
 });
-const ours = (name: MetricName, where?: Readonly<Record<string, string>>): Measured => ({ of: 'metric', name, ...(where && { where }) });
+const ours = (name: MetricName, each?: readonly Where[]): Measured => ({ of: 'metric', name, ...(each && { each }) });
 const SILENT = { threshold: 1, when: 'less than', missing: 'wrong' } as const;
 
+interface Ticked {
+  readonly cluster: string;
+  readonly login: string;
+  readonly minutes: number;
+}
+
+/** Up to so many logins each has an alarm of its own; beyond, logins of a cluster share one, since a stack holds 500 resources. */
+const MOST_ALONE = 100;
+/** Metrics that one alarm may look at. */
+const MOST_TOGETHER = 10;
+
+/** Logins that one alarm looks after: always of one cluster, which is polled at one pace. */
+export const watchedTogether = <T extends Ticked>(ticks: readonly T[]): readonly (readonly [T, ...T[]])[] => {
+  if (ticks.length <= MOST_ALONE) return ticks.map((tick) => [tick]);
+  const groups: [T, ...T[]][] = [];
+  for (const tick of ticks) {
+    const last = groups.at(-1);
+    if (last && last[0].cluster === tick.cluster && last.length < MOST_TOGETHER) last.push(tick);
+    else groups.push([tick]);
+  }
+  return groups;
+};
+
 /** `ticks`: what is polled, and how often. */
-export const alarmRows = (
-  ticks: readonly { readonly cluster: string; readonly login: string; readonly minutes: number }[],
-  questionHours: number,
-): readonly AlarmRow[] => [
+export const alarmRows = (ticks: readonly Ticked[], questionHours: number): readonly AlarmRow[] => [
   row('SupervisorFailed', 'supervisor-failed', 'an execution of a supervisor ended badly', {
     of: 'machine',
     names: ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'],
@@ -80,13 +106,16 @@ export const alarmRows = (
     threshold: 13 * 3600,
   }),
   row('JobsStranded', 'jobs-stranded', 'jobs are on a cluster that the configuration no longer names', ours('JobsStranded')),
-  ...ticks.map(({ cluster, login, minutes }) =>
+  ...watchedTogether(ticks).map(([{ cluster, login, minutes }, ...more]) =>
     // Five ticks a minute apart; of slower ones three, so that one that came late rings for nobody.
     row(
       `PollSilent.${cluster}.${login}`,
       'poll-silent',
-      `nobody looked after ${cluster} as ${login}`,
-      ours('PollHeartbeat', { cluster, login }),
+      `nobody looked after ${cluster} as ${login}${more.length === 0 ? '' : ` or as one of ${more.length} more, up to ${more.at(-1)?.login}`}`,
+      ours(
+        'PollHeartbeat',
+        [login, ...more.map((one) => one.login)].map((one) => ({ cluster, login: one })),
+      ),
       {
         ...SILENT,
         minutes: minutes === 1 ? 5 : minutes,
@@ -119,5 +148,5 @@ export const alarmRows = (
     of: 'machine',
     names: ['ExecutionThrottled'],
   }),
-  row('TableThrottled', 'table-throttled', 'the table throttles', { of: 'table', names: ['ReadThrottleEvents', 'WriteThrottleEvents'] }),
+  row('TableThrottled', 'table-throttled', 'the table or one of its indexes throttles', { of: 'table', names: ['ThrottledRequests'] }),
 ];

@@ -18,7 +18,7 @@ import { DOORS, type DoorName, type FunctionName, WORKERS } from '../lib/aws/doo
 import { METRIC_NAMESPACE, METRICS, type MetricName, SERVICE_DIMENSION, serviceOf } from '../lib/aws/metric-names.ts';
 import { type AlarmRow, alarmRows, type Measured } from './alarm-table.ts';
 import type { Deployment } from './deployment.ts';
-import { ticksOf } from './schedules.ts';
+import { ticksOf } from './ticks.ts';
 
 /** What alarms and graphs look at. */
 export interface Watched {
@@ -51,11 +51,14 @@ const serviceMetric = (
 export const metricsOf = (watched: Watched, measured: Measured, minutes: number): readonly Metric[] => {
   switch (measured.of) {
     case 'metric':
-      return [ourMetric(watched.tag, measured.name, minutes, measured.where)];
+      return (measured.each ?? [{}]).map((where) => ourMetric(watched.tag, measured.name, minutes, where));
     case 'machine':
       return measured.names.map((name) => serviceMetric('AWS/States', name, { StateMachineArn: watched.machineArn }, minutes));
     case 'table':
-      return measured.names.map((name) => serviceMetric('AWS/DynamoDB', name, { TableName: watched.tableName }, minutes));
+      // By operation, since these count a request that an index made wait, too; what the table alone counts does not.
+      return measured.names.flatMap((name) =>
+        TABLE_OPERATIONS.map((Operation) => serviceMetric('AWS/DynamoDB', name, { TableName: watched.tableName, Operation }, minutes)),
+      );
     case 'api':
       return measured.names.map((name) => serviceMetric('AWS/ApiGateway', name, { ApiId: watched.apiId }, minutes));
     case 'queue': {
@@ -78,15 +81,21 @@ export const metricsOf = (watched: Watched, measured: Measured, minutes: number)
 const ofFunctions = ({ functions }: Watched, of: readonly FunctionName[], names: readonly string[], minutes: number): readonly Metric[] =>
   of.flatMap((one) => names.map((name) => serviceMetric('AWS/Lambda', name, { FunctionName: functions[one].functionName }, minutes)));
 
-/** An alarm adds up at most ten. */
-const summed = (metrics: readonly Metric[], minutes: number): IMetric => {
+/** Every one of them is asked about; grants.ts allows no other. */
+const TABLE_OPERATIONS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'] as const;
+
+/**
+ * What an alarm looks at, of at most ten. Missing is nothing: without the zeros, one that was never sent would hide all the others.
+ * Of counts the sum. Of heartbeats the product, which is zero as soon as one of them is; also of a single one, since CloudWatch looks
+ * for older data before it believes that some is missing, and rings a quarter of an hour late.
+ */
+const together = (metrics: readonly Metric[], { minutes, missing }: AlarmRow): IMetric => {
   const [only] = metrics;
-  if (metrics.length === 1 && only) return only;
-  if (metrics.length > 10) throw new Error(`an alarm adds up at most ten metrics, not ${metrics.length}`);
+  if (metrics.length === 1 && only && missing === 'fine') return only;
+  if (metrics.length > 10) throw new Error(`an alarm looks at ten metrics at most, not at ${metrics.length}`);
   const usingMetrics = Object.fromEntries(metrics.map((metric, i) => [`m${i}`, metric]));
-  // Missing is nothing: without the zeros, one that was never sent would hide all the others.
-  const expression = metrics.map((_, i) => `FILL(m${i}, 0)`).join(' + ');
-  return new MathExpression({ expression, usingMetrics, period: Duration.minutes(minutes), label: 'sum' });
+  const expression = metrics.map((_, i) => `FILL(m${i}, 0)`).join(missing === 'wrong' ? ' * ' : ' + ');
+  return new MathExpression({ expression, usingMetrics, period: Duration.minutes(minutes), label: missing === 'wrong' ? 'beats' : 'sum' });
 };
 
 export interface AlarmsProps {
@@ -112,7 +121,7 @@ export class Alarms extends Construct {
 }
 
 const propsOf = (row: AlarmRow, watched: Watched, pages: string): AlarmProps => ({
-  metric: summed(metricsOf(watched, row.measured, row.minutes), row.minutes),
+  metric: together(metricsOf(watched, row.measured, row.minutes), row),
   alarmDescription: `dispatch ${watched.tag}: ${row.says}. What to do: ${pages}/${row.page}.md`,
   threshold: row.threshold,
   evaluationPeriods: row.periods,

@@ -2,8 +2,9 @@
  * API: the table of routes (lib/api/routes.ts) on API Gateway, every route to the door that serves it, and who the gateway lets through:
  * IAM callers unless the deployment names an issuer of tokens.
  *
- * Routes that anyone may call, and the one that takes an attempt's token (which we check ourselves), pass without the gateway's leave;
- * so that nobody can spend the account's concurrency through them, each has a low limit of its own.
+ * Guards the account's concurrency, which the supervisors need too: routes that anyone may call, and the one that takes an attempt's token
+ * (which we check ourselves), pass without the gateway's leave; and one holds its function for as long as the caller waits. Each of
+ * these has a low limit of its own.
  */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
@@ -30,12 +31,28 @@ import { acknowledgeOpenRoute } from './acknowledged.ts';
 import type { Deployment } from './deployment.ts';
 import { prefixOf } from './state-stack.ts';
 
+interface Throttle {
+  readonly throttlingRateLimit: number;
+  readonly throttlingBurstLimit: number;
+}
+
+/** What the gateway waits for a function at most; functions of doors end by then (functions.ts). */
+const INTEGRATION_SECONDS = 29;
+
 /** Requests a second, and at once, of a route that the gateway lets everybody through to. */
 const OPEN = {
   /** A run reports a save every few minutes; a thousand runs that save in the same second are heard within a minute, or listed later. */
   attempt: { throttlingRateLimit: 20, throttlingBurstLimit: 40 },
   anyone: { throttlingRateLimit: 5, throttlingBurstLimit: 10 },
 } as const;
+
+/**
+ * Of routes whose callers wait, by id: each request holds a copy of the function for up to 25 s, so this rate keeps at most 270 busy. At
+ * the API's own rate one reader would take the whole account's thousand, and supervisors would find no room.
+ */
+const WAITING: Readonly<Record<string, Throttle>> = {
+  watchEvents: { throttlingRateLimit: 10, throttlingBurstLimit: 20 },
+};
 
 const isOpen = (access: Route['access']): access is keyof typeof OPEN => access in OPEN;
 
@@ -66,12 +83,17 @@ export class Api extends Construct {
     });
     const closed = authorizerOf(deployment);
     const open = new HttpNoneAuthorizer();
+    const integrations = new Map<DoorName, HttpLambdaIntegration>();
     const routes = ROUTES.map((one) => {
       const name = doorOf(one.id);
+      // One for each function; who may invoke it is said for each route.
+      const integration =
+        integrations.get(name) ?? new HttpLambdaIntegration(name, functions[name], { timeout: Duration.seconds(INTEGRATION_SECONDS) });
+      integrations.set(name, integration);
       const made = new HttpRoute(this, one.id, {
         httpApi: this.api,
         routeKey: HttpRouteKey.with(one.path, one.method === 'get' ? HttpMethod.GET : HttpMethod.POST),
-        integration: new HttpLambdaIntegration(name, functions[name], { timeout: Duration.seconds(29) }),
+        integration,
         authorizer: isOpen(one.access) ? open : closed,
       });
       if (isOpen(one.access)) acknowledgeOpenRoute(made, one.access);
@@ -101,7 +123,10 @@ export class Api extends Construct {
       },
     });
     (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(
-      ROUTES.flatMap((one) => (isOpen(one.access) ? [[routeKey(one), cased(OPEN[one.access])]] : [])),
+      ROUTES.flatMap((one) => {
+        const limits = isOpen(one.access) ? OPEN[one.access] : WAITING[one.id];
+        return limits ? [[routeKey(one), cased(limits)]] : [];
+      }),
     );
     return stage;
   }
@@ -126,7 +151,7 @@ const authorizerOf = ({ access }: Deployment): IHttpRouteAuthorizer =>
   access.kind === 'iam' ? new HttpIamAuthorizer() : new HttpJwtAuthorizer('Tokens', access.issuer, { jwtAudience: [...access.audience] });
 
 /** The template's map has no type of its own, so its members are written as CloudFormation spells them. */
-const cased = (limits: { readonly throttlingRateLimit: number; readonly throttlingBurstLimit: number }) => ({
+const cased = (limits: Throttle) => ({
   ThrottlingRateLimit: limits.throttlingRateLimit,
   ThrottlingBurstLimit: limits.throttlingBurstLimit,
 });

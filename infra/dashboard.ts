@@ -1,10 +1,19 @@
 /** Dashboard: one page that answers, from top to bottom, whether dispatch works, what it works on, and who waits for whom. */
-import { type Alarm, AlarmStatusWidget, Dashboard, GraphWidget, type IMetric, type IWidget, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  MathExpression,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { METRICS, type MetricName } from '../lib/aws/metric-names.ts';
+import { METRIC_NAMESPACE, METRICS, type MetricName, SERVICE_DIMENSION, serviceOf } from '../lib/aws/metric-names.ts';
 import { metricsOf, ourMetric, type Watched } from './alarms.ts';
 import type { Deployment } from './deployment.ts';
-import { ticksOf } from './schedules.ts';
 import { prefixOf } from './state-stack.ts';
 
 const MINUTES = 5;
@@ -25,12 +34,10 @@ export class Board extends Construct {
         title,
         names.map((name) => ourMetric(watched.tag, name, MINUTES)),
       );
-    const perLogin = (title: string, name: MetricName): IWidget =>
+    const perLogin = (title: string, ...names: readonly MetricName[]): IWidget =>
       graph(
         title,
-        ticksOf(deployment).map(({ cluster, login }) =>
-          ourMetric(watched.tag, name, MINUTES, { cluster, login }).with({ label: `${cluster} ${login}` }),
-        ),
+        names.map((name) => everyLogin(watched.tag, name, names.length === 1 ? '' : ` ${METRICS[name].says}`)),
       );
     const services = (title: string, ...measured: Parameters<typeof metricsOf>[1][]): IWidget =>
       graph(
@@ -41,7 +48,7 @@ export class Board extends Construct {
       dashboardName: prefixOf(deployment),
       widgets: [
         [new TextWidget({ markdown: `# dispatch ${deployment.tag}\nWhat an alarm asks of you: \`docs/runbook\`.`, width: 24, height: 2 })],
-        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 4 })],
+        ...hundreds(alarms).map((some) => [new AlarmStatusWidget({ title: 'Alarms', alarms: [...some], width: 24, height: 4 })]),
         [
           ours('Jobs that have not ended', 'JobsUnended'),
           perLogin('Jobs that polls watch', 'ActiveJobs'),
@@ -50,13 +57,7 @@ export class Board extends Construct {
         [
           perLogin('Polls that came to their end', 'PollHeartbeat'),
           perLogin('Longest poll', 'PollMilliseconds'),
-          graph('Polls without an answer', [
-            ...ticksOf(deployment).flatMap(({ cluster, login }) =>
-              (['PollUnreachable', 'PollBlocked'] as const).map((name) =>
-                ourMetric(watched.tag, name, MINUTES, { cluster, login }).with({ label: `${cluster} ${login} ${METRICS[name].says}` }),
-              ),
-            ),
-          ]),
+          perLogin('Polls without an answer', 'PollUnreachable', 'PollBlocked'),
         ],
         [
           services('Supervisors', {
@@ -69,7 +70,7 @@ export class Board extends Construct {
         [
           services('API', { of: 'api', names: ['Count', '4xx', '5xx'] }),
           services('Functions that find no room', { of: 'doors', names: ['Throttles'] }, { of: 'workers', names: ['Throttles'] }),
-          services('Table throttled', { of: 'table', names: ['ReadThrottleEvents', 'WriteThrottleEvents'] }),
+          services('Table throttled', { of: 'table', names: ['ThrottledRequests'] }),
         ],
         [
           services('Errors of functions', { of: 'doors', names: ['Errors'] }, { of: 'workers', names: ['Errors'] }),
@@ -80,3 +81,18 @@ export class Board extends Construct {
     });
   }
 }
+
+/** By a search, which finds up to 500 of them: a graph holds no more, and the whole page 2,500, if each is named. */
+const everyLogin = (tag: string, name: MetricName, says: string): IMetric => {
+  const { statistic, dimensions } = METRICS[name];
+  const schema = [METRIC_NAMESPACE, SERVICE_DIMENSION, ...dimensions].join(',');
+  return new MathExpression({
+    expression: `SEARCH('{${schema}} MetricName="${name}" ${SERVICE_DIMENSION}="${serviceOf(tag)}"', '${statistic}', ${MINUTES * 60})`,
+    period: Duration.minutes(MINUTES),
+    label: `${dimensions.map((one) => `\${PROP('Dim.${one}')}`).join(' ')}${says}`,
+  });
+};
+
+/** As many as one widget shows. */
+const hundreds = <T>(all: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(all.length / 100) }, (_, i) => all.slice(i * 100, (i + 1) * 100));

@@ -15,11 +15,15 @@ import { canonical } from '../lib/job/canonical.ts';
 import { TAG } from '../lib/job/identity.ts';
 import { nearest } from '../lib/job/nearest.ts';
 import { childPath } from '../lib/job/refusal.ts';
+import { tooMuch } from './limits.ts';
 
-/** A name in Secrets Manager, or an ARN, as people copy it. */
+/** A name in Secrets Manager, or a whole ARN: one without the six characters at its end is granted, and then matches nothing. */
 const secretName = z
   .string()
-  .regex(/^(arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:)?[\w/+=.@-]{1,512}$/, 'must be the name or the ARN of a secret');
+  .regex(
+    /^(arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]{1,512}-[A-Za-z0-9]{6}|[\w/+=.@-]{1,512})$/,
+    'must be the name or the whole ARN of a secret',
+  );
 const topic = {
   /** Name of a topic that is made, or the ARN of one that exists. */
   sns: z
@@ -42,6 +46,14 @@ const accessSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** One that does not begin where it says is moved there by AWS, and its subnets are not. */
+const isBlock = (text: string): boolean => {
+  const { success } = z.cidrv4().safeParse(text);
+  const [address = '', prefix = ''] = text.split('/');
+  const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  return success && Number(prefix) >= 16 && Number(prefix) <= 24 && number % 2 ** (32 - Number(prefix)) === 0;
+};
+
 const networkSchema = z.union([
   /** A network that exists; no look-up is made, so what is needed is named. */
   z.strictObject({
@@ -56,10 +68,7 @@ const networkSchema = z.union([
   /** A network of its own with this many fixed addresses, for sites that let in only known ones. */
   z.strictObject({
     natGateways: z.int().min(1).max(2),
-    cidr: z
-      .string()
-      .regex(/^\d{1,3}(\.\d{1,3}){3}\/(1[6-9]|2[0-4])$/, 'must be a block like 10.20.0.0/20')
-      .default('10.20.0.0/20'),
+    cidr: z.string().refine(isBlock, 'must be a block of /16 to /24 that begins where it says, like 10.20.0.0/20').default('10.20.0.0/20'),
   }),
 ]);
 
@@ -87,9 +96,13 @@ const ownSchema = z.strictObject({
   maxActiveJobs: z.int().min(1).max(9_999_999).optional(),
   requestsPerSecond: z.int().min(1).max(5000).default(50),
   network: networkSchema.optional(),
-  logDays: z.union([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 731, 1827, 3653].map((days) => z.literal(days))).default(30),
+  logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 731, 1827, 3653]).default(30),
   logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO'),
   tracing: z.boolean().default(false),
+  /** Made and paid for, or not: most of what is paid while nothing happens (docs/cost.md). */
+  observability: z
+    .strictObject({ alarms: z.boolean().default(true), dashboard: z.boolean().default(true) })
+    .default({ alarms: true, dashboard: true }),
   reservedConcurrency: z.boolean().default(true),
 });
 
@@ -110,8 +123,8 @@ export interface Deployment extends Own {
 
 export type ReadDeployment = { readonly ok: true; readonly deployment: Deployment } | { readonly ok: false; readonly says: string };
 
-/** All variables of a function may weigh 4 KB together; the callers are the only one that grows. */
-const CALLERS_BYTES = 2800;
+/** All variables of a function may weigh 4 KB together, quotes escaped; the callers are the only one that grows. */
+const CALLERS_BYTES = 3200;
 
 export const readDeployment = (text: string): ReadDeployment => {
   let input: unknown;
@@ -124,10 +137,13 @@ export const readDeployment = (text: string): ReadDeployment => {
   const { clusters, secrets, ...rest } = input as Record<string, unknown>;
   const own = ownSchema.safeParse(rest);
   if (!own.success) return { ok: false, says: firstFault(own.error.issues) };
-  const fault = peopleFault(own.data) ?? networkFault(own.data.network);
+  const fault = peopleFault(own.data) ?? networkFault(own.data.network) ?? topicFault(own.data) ?? alarmsFault(own.data);
   if (fault) return { ok: false, says: fault };
   const read = readClusters(clusters, secrets);
-  return read.ok ? { ok: true, deployment: { ...own.data, ...read } } : read;
+  if (!read.ok) return read;
+  const deployment: Deployment = { ...own.data, ...read };
+  const says = tooMuch({ ...deployment, keys: keySecrets(deployment), programs: programSecrets(deployment) });
+  return says === undefined ? { ok: true, deployment } : { ok: false, says };
 };
 
 /** What runs in a deployed function has no file of a user's, no scheduler beside it, and no memory that lasts. */
@@ -140,7 +156,8 @@ const readClusters = (clusters: unknown, secrets: unknown) => {
   for (const [name, { secretId }] of Object.entries(read.configuration.secrets)) {
     const path = `${childPath('secrets', name)}.secretId`;
     if (secretId === undefined) return { ok: false as const, says: `${path}: missing: a function reads no files; name the secret` };
-    if (!secretName.safeParse(secretId).success) return { ok: false as const, says: `${path}: must be the name or the ARN of a secret` };
+    if (!secretName.safeParse(secretId).success)
+      return { ok: false as const, says: `${path}: must be the name or the whole ARN of a secret` };
   }
   for (const [i, cluster] of read.configuration.clusters.entries()) {
     const buckets = Object.entries(cluster.kind === 'slurm' ? cluster.buckets : {});
@@ -171,7 +188,8 @@ const withSecrets = (input: unknown): { readonly ok: true; readonly clusters: un
     const { privateKeySecret, ...kept } = hop;
     if (kept.privateKeyFile !== undefined) says ??= `${path}.privateKeyFile: is for a local process; name a secret: privateKeySecret`;
     else if (privateKeySecret === undefined) says ??= `${path}.privateKeySecret: missing: name the secret that holds the private key`;
-    else if (!secretName.safeParse(privateKeySecret).success) says ??= `${path}.privateKeySecret: must be the name or the ARN of a secret`;
+    else if (!secretName.safeParse(privateKeySecret).success)
+      says ??= `${path}.privateKeySecret: must be the name or the whole ARN of a secret`;
     return { ...kept, privateKeyFile: privateKeySecret };
   };
   const clusters = read.data.map((cluster, i) => {
@@ -198,13 +216,31 @@ const peopleFault = ({ access, people }: Own): string | undefined => {
     // A session says its role's name without the path, so a path would never match.
     if (/:role\/.*\//.test(arn)) return `people[${i}].arn: leave out the role's path: ${arn.replace(/:role\/.*\//, ':role/')}`;
   }
-  const bytes = Buffer.byteLength(JSON.stringify(people));
+  const twice = people.findIndex(({ arn }, i) => people.findIndex((one) => one.arn === arn) < i);
+  if (twice >= 0) return `people[${twice}].arn: is there already: one caller has one entry`;
+  const bytes = Buffer.byteLength(JSON.stringify(JSON.stringify(people)));
   return bytes > CALLERS_BYTES ? `people: ${bytes} bytes are more than the ${CALLERS_BYTES} that fit; let people share roles` : undefined;
 };
 
-const networkFault = (network: Network | undefined): string | undefined =>
-  network && 'vpcId' in network && network.availabilityZones.length !== network.subnetIds.length
-    ? 'network.subnetIds: must be as many as availabilityZones, in the same order'
+const networkFault = (network: Network | undefined): string | undefined => {
+  if (!network || !('vpcId' in network)) return undefined;
+  const { availabilityZones, subnetIds } = network;
+  if (availabilityZones.length !== subnetIds.length) return 'network.subnetIds: must be as many as availabilityZones, in the same order';
+  return new Set(subnetIds).size < subnetIds.length ? 'network.subnetIds: must differ' : undefined;
+};
+
+/** Nobody is subscribed to a topic of somebody else's; said, since whoever stands there would wait for mail. */
+const topicFault = ({ notify, alarms }: Own): string | undefined => {
+  const theirs = (one: { readonly sns: string; readonly emails: readonly string[] }): boolean =>
+    one.sns.startsWith('arn:') && one.emails.length > 0;
+  const at = notify.findIndex(theirs);
+  const path = at >= 0 ? `notify[${at}]` : alarms && theirs(alarms) ? 'alarms' : undefined;
+  return path && `${path}.emails: are subscribed to topics that are made here; subscribe them to that one where it is`;
+};
+
+const alarmsFault = ({ alarms, observability }: Own): string | undefined =>
+  alarms && !observability.alarms
+    ? 'alarms: says whom they call, and with observability.alarms false there are none: leave one out'
     : undefined;
 
 const KEYS = [
@@ -221,15 +257,35 @@ const KEYS = [
     'maxActiveJobs',
     'requestsPerSecond',
   ],
-  ...['network', 'logDays', 'logLevel', 'tracing', 'reservedConcurrency', 'kind', 'issuer', 'audience', 'arn', 'id', 'groups', 'scopes'],
+  ...[
+    'network',
+    'logDays',
+    'logLevel',
+    'tracing',
+    'observability',
+    'dashboard',
+    'reservedConcurrency',
+    'kind',
+    'issuer',
+    'audience',
+    'arn',
+    'id',
+    'groups',
+    'scopes',
+  ],
   ...['on', 'sns', 'emails', 'questionHours', 'pages', 'vpcId', 'availabilityZones', 'subnetIds', 'natGateways', 'cidr'],
 ];
 
+/** Of what may be one of several: what is wrong with the one that it comes nearest to, having the fewest faults, and those deepest in it. */
+const nearestOf = (several: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] =>
+  [...several].sort((one, other) => one.length - other.length || (other[0]?.path.length ?? 0) - (one[0]?.path.length ?? 0))[0] ?? [];
+
 /** The first fault in one line: where, what, and the nearest known key for a typo. */
-const firstFault = (issues: readonly z.core.$ZodIssue[]): string => {
+const firstFault = (issues: readonly z.core.$ZodIssue[], under: readonly PropertyKey[] = []): string => {
   const issue = issues[0];
   if (!issue) return 'not a deployment';
-  const path = issue.path.reduce<string>((at, key) => childPath(at, typeof key === 'number' ? key : String(key)), '');
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) return firstFault(nearestOf(issue.errors), [...under, ...issue.path]);
+  const path = [...under, ...issue.path].reduce<string>((at, key) => childPath(at, typeof key === 'number' ? key : String(key)), '');
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0] ?? '';
     const known = nearest(key, KEYS);

@@ -18,7 +18,7 @@ import type { Deployment } from './deployment.ts';
 import { Functions } from './functions.ts';
 import { Machine, machineArnOf } from './machine.ts';
 import { ClusterNetwork } from './network.ts';
-import { allowPublish, busArnOf, makeBus, Notify, Topics } from './notify.ts';
+import { allowAlarms, busArnOf, makeBus, Notify, Topics } from './notify.ts';
 import { Schedules } from './schedules.ts';
 import { prefixOf, type TableNames } from './state-stack.ts';
 
@@ -64,11 +64,11 @@ export class Dispatch extends Construct {
       ...{ tag: deployment.tag, machineArn: machine.stateMachineArn, tableName: record.tableName },
       ...{ apiId: api.apiId, functions: all, queues },
     };
-    const { alarms } = deployment;
+    const { alarms, observability } = deployment;
     const topic = alarms && this.topics.topic(alarms.sns, alarms.emails, deployment.tag);
-    const made = new Alarms(this, 'Alarms', { deployment, watched, topic });
-    if (topic) allowPublish(topic, 'cloudwatch.amazonaws.com', this.anyAlarm());
-    new Board(this, 'Board', { deployment, watched, alarms: made.all });
+    const made = observability.alarms ? new Alarms(this, 'Alarms', { deployment, watched, topic }).all : [];
+    if (topic) allowAlarms(topic);
+    if (observability.dashboard) new Board(this, 'Board', { deployment, watched, alarms: made });
     this.functions = all;
     this.machine = machine;
     this.api = api;
@@ -81,16 +81,6 @@ export class Dispatch extends Construct {
     const queue = new Queue(this, id, { retentionPeriod: LETTERS_KEPT, enforceSSL: true });
     acknowledgeDeadLetters(queue);
     return queue;
-  }
-
-  /** Of this account and region; which of its alarms, the topic's subscribers read in the message. */
-  private anyAlarm(): string {
-    return Stack.of(this).formatArn({
-      service: 'cloudwatch',
-      resource: 'alarm',
-      resourceName: '*',
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    });
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path';
 import { ArnFormat, AssetHashType, DockerImage, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { PolicyDocument, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ManagedPolicy, PolicyDocument, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   type AssetCode,
@@ -25,9 +25,10 @@ import { type Variable, variablesOf } from '../lib/aws/environment.ts';
 import { acknowledgeRole } from './acknowledged.ts';
 import { bundleFunction, CLUSTERS_FILE, HANDLER, ROOT } from './bundle.ts';
 import { type Deployment, digestOf } from './deployment.ts';
-import { type Granting, statementsOf } from './grants.ts';
+import { type Granting, READS_SECRETS, readsSecrets, type SecretsOf, secretsOf, statementsOf } from './grants.ts';
+import { booksOf } from './limits.ts';
 import type { Joined } from './network.ts';
-import { ticksOf } from './schedules.ts';
+import { ticksOf } from './ticks.ts';
 
 interface Setting {
   readonly memoryMiB: number;
@@ -51,7 +52,9 @@ export const SETTINGS: Readonly<Record<FunctionName, Setting>> = {
 const UNATTENDED: readonly FunctionName[] = ['poll', 'reconcile', 'preflight'];
 const EVENT_AGE_SECONDS = 60;
 
-export interface FunctionsProps extends Omit<Granting, 'logGroupArn' | 'deadLetterArn'> {
+const KINDS: readonly SecretsOf[] = ['keys', 'programs'];
+
+export interface FunctionsProps extends Omit<Granting, 'logGroupArn' | 'deadLetterArn' | 'apart'> {
   readonly busName: string;
   readonly deadLetterArn: string;
   /** Of functions that connect to clusters; undefined: outside any network. */
@@ -63,22 +66,38 @@ export class Functions extends Construct {
 
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
-    const made = FUNCTION_NAMES.map((name) => [name, this.make(name, props)] as const);
+    const books = new Map(KINDS.map((kind) => [kind, this.books(kind, props)] as const));
+    const made = FUNCTION_NAMES.map((name) => [name, this.make(name, props, books)] as const);
     this.all = Object.fromEntries(made) as Record<FunctionName, LambdaFunction>;
   }
 
-  private make(name: FunctionName, props: FunctionsProps): LambdaFunction {
+  /** Policies that the roles of several functions share: none of them could hold all of this itself. */
+  private books(kind: SecretsOf, { deployment, secretArn }: FunctionsProps): readonly ManagedPolicy[] {
+    return booksOf(secretsOf(kind, deployment)).map(
+      (names, i) =>
+        new ManagedPolicy(this, `${kind}${i + 1}`, {
+          description: `dispatch ${deployment.tag}: reads secrets (${kind})`,
+          document: new PolicyDocument({ statements: [readsSecrets(names.map(secretArn))], minimize: false }),
+        }),
+    );
+  }
+
+  private make(name: FunctionName, props: FunctionsProps, books: ReadonlyMap<SecretsOf, readonly ManagedPolicy[]>): LambdaFunction {
     const { deployment, network } = props;
     const { memoryMiB, timeoutSeconds } = SETTINGS[name];
     const scope = new Construct(this, name);
     const isUnattended = UNATTENDED.includes(name);
     const logGroup = new LogGroup(scope, 'Log', { retention: deployment.logDays, removalPolicy: RemovalPolicy.DESTROY });
     const { deadLetterArn, ...granting } = props;
-    const statements = statementsOf(name, { ...granting, logGroupArn: groupArn(logGroup), ...(isUnattended ? { deadLetterArn } : {}) });
+    const statements = statementsOf(name, {
+      ...{ ...granting, logGroupArn: groupArn(logGroup), apart: KINDS.filter((kind) => books.get(kind)?.length) },
+      ...(isUnattended ? { deadLetterArn } : {}),
+    });
     const role = new Role(scope, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `dispatch ${deployment.tag}: what ${name} may do`,
       inlinePolicies: { Does: new PolicyDocument({ statements: [...statements], minimize: false }) },
+      managedPolicies: KINDS.flatMap((kind) => (READS_SECRETS[kind].includes(name) ? [...(books.get(kind) ?? [])] : [])),
     });
     acknowledgeRole(role, statements);
     const reserved = reservedOf(name, deployment);

@@ -3,7 +3,7 @@
  * statement of every role, and a change here is a change there.
  * Guards least privilege: who only reads a list cannot write, who never connects to a cluster has no key, nobody may scan the table.
  */
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CONNECTING, type FunctionName } from '../lib/aws/doors.ts';
 import { variablesOf } from '../lib/aws/environment.ts';
 import { EVENT_SOURCE } from '../lib/aws/invocations.ts';
@@ -46,6 +46,12 @@ export const LISTS_BUCKETS: readonly FunctionName[] = ['output', 'advance', 'pol
 /** Who removes saves that nobody needs, when a person asks for it. */
 export const COLLECTS: readonly FunctionName[] = ['output'];
 
+/** Whose: keys of logins, for whoever connects; programs' secrets, for who launches them. */
+export type SecretsOf = 'keys' | 'programs';
+export const READS_SECRETS: Readonly<Record<SecretsOf, readonly FunctionName[]>> = { keys: CONNECTING, programs: ['advance'] };
+export const secretsOf = (one: SecretsOf, deployment: Deployment): readonly string[] =>
+  one === 'keys' ? keySecrets(deployment) : programSecrets(deployment);
+
 export interface Granting {
   readonly deployment: Deployment;
   readonly record: TableNames;
@@ -56,6 +62,8 @@ export interface Granting {
   readonly deadLetterArn?: string;
   /** `arn:…:secret:name-??????` of a secret's name: six characters of its own end every secret's ARN. */
   readonly secretArn: (name: string) => string;
+  /** Which secrets stand in policies apart (booksOf), since a role's own holds only so many. */
+  readonly apart?: readonly SecretsOf[];
   readonly bucketArn: (bucket: string) => string;
 }
 
@@ -79,7 +87,7 @@ export const statementsOf = (one: FunctionName, granting: Granting): readonly Po
     ...secretStatements(one, granting),
     ...bucketStatements(one, granting),
     ...(deadLetterArn === undefined ? [] : [allow(['sqs:SendMessage'], [deadLetterArn])]),
-    ...(connects && deployment.network ? [network()] : []),
+    ...(connects && deployment.network ? network() : []),
     ...(deployment.tracing ? [tracing()] : []),
   ];
 };
@@ -99,15 +107,17 @@ const tableStatements = ({ actions, indexes }: TableAccess, { tableArn }: TableN
       ]),
 ];
 
-const secretStatements = (one: FunctionName, { deployment, secretArn }: Granting): readonly PolicyStatement[] => {
+const secretStatements = (one: FunctionName, { deployment, secretArn, apart = [] }: Granting): readonly PolicyStatement[] => {
   const names = [
-    ...(CONNECTING.includes(one) ? keySecrets(deployment) : []),
-    // Only who launches gives a program its secrets.
-    ...(one === 'advance' ? programSecrets(deployment) : []),
+    ...(['keys', 'programs'] as const).flatMap((kind) =>
+      READS_SECRETS[kind].includes(one) && !apart.includes(kind) ? secretsOf(kind, deployment) : [],
+    ),
     ...(variablesOf(one).required.includes('DISPATCH_TOKEN_KEYS') ? [deployment.tokenKeysSecret] : []),
   ];
-  return names.length === 0 ? [] : [allow(['secretsmanager:GetSecretValue'], [...new Set(names)].sort().map(secretArn))];
+  return names.length === 0 ? [] : [readsSecrets([...new Set(names)].sort().map(secretArn))];
 };
+
+export const readsSecrets = (arns: readonly string[]): PolicyStatement => allow(['secretsmanager:GetSecretValue'], arns);
 
 const bucketStatements = (one: FunctionName, { deployment, bucketArn }: Granting): readonly PolicyStatement[] => {
   if (!LISTS_BUCKETS.includes(one)) return [];
@@ -132,13 +142,19 @@ const bucketStatements = (one: FunctionName, { deployment, bucketArn }: Granting
 };
 
 /** The platform makes a function's network interfaces before they exist, under the function's role. */
-const network = () =>
-  allow(
-    [
-      ...['ec2:CreateNetworkInterface', 'ec2:DeleteNetworkInterface', 'ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'],
-      ...['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'],
-    ],
-    ['*'],
-  );
+const INTERFACES = [
+  ...['ec2:CreateNetworkInterface', 'ec2:DeleteNetworkInterface', 'ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'],
+  ...['ec2:AssignPrivateIpAddresses', 'ec2:UnassignPrivateIpAddresses'],
+];
+const network = (): readonly PolicyStatement[] => [
+  allow(INTERFACES, ['*']),
+  // For the platform alone: what the function's own code asks for names the function, and is refused.
+  new PolicyStatement({
+    effect: Effect.DENY,
+    actions: INTERFACES,
+    resources: ['*'],
+    conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
+  }),
+];
 /** Segments belong to no resource. */
 export const tracing = () => allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']);

@@ -46,7 +46,7 @@ export class Machine extends Construct {
       // Continues as new.
       new PolicyStatement({ actions: ['states:StartExecution'], resources: [machineArnOf(this, deployment)] }),
       logDelivery(),
-      ...(deployment.tracing ? [tracing()] : []),
+      ...(deployment.tracing ? [tracing(), sampling()] : []),
     ];
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('states.amazonaws.com'),
@@ -83,6 +83,9 @@ export const definition = (names: Readonly<Record<string, string>>): string => {
   }
   return text;
 };
+
+/** What Step Functions, unlike Lambda, asks for itself. */
+const sampling = () => new PolicyStatement({ actions: ['xray:GetSamplingRules', 'xray:GetSamplingTargets'], resources: ['*'] });
 
 /** Deliveries of logs belong to no resource: AWS grants these actions on everything or not at all. */
 const logDelivery = () =>

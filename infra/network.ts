@@ -3,10 +3,11 @@
  * everything else of a quiet deployment together, so its price is printed with it.
  *
  * Only functions that connect to clusters join it. It is one for the whole deployment: a job's supervisor is one function for all
- * clusters, and a function is in one network. Guards that what joins can reach the AWS services, the login nodes' SSH ports, and nothing else.
+ * clusters, and a function is in one network. Guards that what joins can reach the AWS services, the ports of login nodes and of other stores, and nothing else.
  */
 import { Annotations, CfnOutput, RemovalPolicy } from 'aws-cdk-lib';
 import {
+  type CfnEIP,
   FlowLogDestination,
   GatewayVpcEndpointAwsService,
   IpAddresses,
@@ -22,6 +23,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Deployment, Network } from './deployment.ts';
+import { portsOf } from './limits.ts';
 
 /** Where functions are placed. */
 export interface Joined {
@@ -38,15 +40,6 @@ export const priceOf = (network: Network): string =>
     ? `about $${NAT_DOLLARS_A_MONTH * network.natGateways} a month for ${network.natGateways} NAT gateway${network.natGateways === 1 ? '' : 's'}, also when nothing happens, and $0.045 per GB`
     : 'nothing here; what its NAT gateway (about $33 a month) or interface endpoints (about $7 a month each and zone) cost is paid where they were made';
 
-/** Ports that SSH sessions begin with: of the first host on the way, or of the login node itself. */
-export const sshPorts = ({ clusters }: Pick<Deployment, 'clusters'>): readonly number[] => {
-  const ports = clusters.flatMap((cluster) => {
-    if (cluster.kind !== 'slurm' || cluster.transport.type !== 'ssh') return [];
-    return [cluster.transport.jump[0]?.port ?? cluster.transport.port];
-  });
-  return [...new Set(ports)].sort((a, b) => a - b);
-};
-
 export class ClusterNetwork extends Construct implements Joined {
   readonly vpc: IVpc;
   readonly subnets: SubnetSelection;
@@ -61,9 +54,12 @@ export class ClusterNetwork extends Construct implements Joined {
       description: 'dispatch: out to AWS services and to login nodes, nothing in',
       allowAllOutbound: false,
     });
-    this.securityGroup.addEgressRule(Peer.anyIpv4(), Port.tcp(443), 'AWS services, buckets');
-    for (const port of sshPorts(deployment).filter((one) => one !== 443))
-      this.securityGroup.addEgressRule(Peer.anyIpv4(), Port.tcp(port), 'SSH to login nodes, each known by its host key');
+    for (const port of portsOf(deployment))
+      this.securityGroup.addEgressRule(
+        Peer.anyIpv4(),
+        Port.tcp(port),
+        port === 443 ? 'AWS services, buckets' : 'login nodes, each known by its host key, or a store that is not S3',
+      );
     const price = priceOf(network);
     Annotations.of(this).addInfo(`the network costs ${price}`);
     new CfnOutput(this, 'Price', { value: price, description: 'What the network costs (us-east-1).' });
@@ -96,6 +92,9 @@ export class ClusterNetwork extends Construct implements Joined {
         new LogGroup(this, 'FlowLog', { retention: deployment.logDays, removalPolicy: RemovalPolicy.DESTROY }),
       ),
     });
+    // What sites are asked to let in.
+    const addresses = vpc.publicSubnets.slice(0, natGateways).map((subnet) => (subnet.node.findChild('EIP') as CfnEIP).ref);
+    new CfnOutput(this, 'Addresses', { value: addresses.join(', '), description: 'Where connections to login nodes come from.' });
     // Its optional members are declared with `undefined`, which the interface's are not.
     return vpc as IVpc;
   }

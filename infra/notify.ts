@@ -1,11 +1,13 @@
 /**
  * Notify: the bus that domain events go to, what of it goes to people (`notify` of the deployment: a rule and a topic each), and the two
  * rules by which the deployment tells itself something.
- * Guards: rules may publish to their own topic and to nothing else; what a rule cannot deliver is kept and counted, not lost.
+ * Guards: rules of this bus may publish to the topics that the deployment names and to nothing else; what a rule cannot deliver is kept
+ * and counted, not lost. They publish under a role: a topic's own policy cannot say for which rule EventBridge may publish to it (with a
+ * condition nothing arrives, without one anybody's rule may), and a topic that exists then needs no change.
  */
-import { Stack } from 'aws-cdk-lib';
-import { EventBus, type EventPattern, type IRule, type IRuleTarget, Rule } from 'aws-cdk-lib/aws-events';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { EventBus, type EventPattern, type IRuleTarget, Rule } from 'aws-cdk-lib/aws-events';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -38,15 +40,21 @@ export class Topics extends Construct {
   }
 }
 
-/** A service may publish to a topic of ours on behalf of this resource alone. An existing topic's owner grants that there. */
-export const allowPublish = (topic: ITopic, service: string, sourceArn: string): void => {
+/** Alarms of this account may publish to a topic of ours. An existing topic's owner grants that there. */
+export const allowAlarms = (topic: ITopic): void => {
   if (!(topic instanceof Topic)) return;
+  const alarms = Stack.of(topic).formatArn({
+    service: 'cloudwatch',
+    resource: 'alarm',
+    resourceName: '*',
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
   topic.addToResourcePolicy(
     new PolicyStatement({
       actions: ['sns:Publish'],
       resources: [topic.topicArn],
-      principals: [new ServicePrincipal(service)],
-      conditions: { ArnEquals: { 'aws:SourceArn': sourceArn } },
+      principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+      conditions: { ArnLike: { 'aws:SourceArn': alarms } },
     }),
   );
 };
@@ -76,9 +84,12 @@ export class Notify extends Construct {
   constructor(scope: Construct, id: string, props: NotifyProps) {
     super(scope, id);
     const { deployment, bus, topics, machineArn, reconcile, preflight, unsent, deadLetters } = props;
-    for (const { on, sns, emails } of deployment.notify) {
-      const types = [on].flat();
-      const topic = topics.topic(sns, emails, deployment.tag);
+    const told = deployment.notify.map(({ on, sns, emails }) => ({
+      ...{ types: [on].flat(), sns },
+      topicArn: topics.topic(sns, emails, deployment.tag).topicArn,
+    }));
+    const role = told.length === 0 ? undefined : this.publishes(deployment, [...new Set(told.map(({ topicArn }) => topicArn))]);
+    for (const { types, sns, topicArn } of told) {
       // Known by what it says and not by its place, so that taking one out of the file changes no other.
       const name = `Notice${digestOf(JSON.stringify([sns, types]))}`;
       if (this.node.tryFindChild(name)) continue;
@@ -87,10 +98,10 @@ export class Notify extends Construct {
         description: `${types.join(', ')} → ${sns}`.slice(0, 512),
         eventPattern: { source: [EVENT_SOURCE], detailType: types },
       });
-      rule.addTarget(toTarget(topic.topicArn, unsent, NOTICE_SECONDS));
-      allowPublish(topic, 'events.amazonaws.com', rule.ruleArn);
-      allowSend(unsent, rule);
+      rule.addTarget(toTarget(topicArn, unsent, NOTICE_SECONDS, role));
     }
+    // One condition for all of them: a queue's policy holds ten.
+    if (role) allowSend(unsent, { ArnLike: { 'aws:SourceArn': rulesOf(this, deployment) } });
     // Executions report to the account's default bus.
     this.invokes('BadEnd', reconcile, badEndPattern(machineArn), 'a supervisor ended badly: its successor is started at once', deadLetters);
     this.invokes(
@@ -101,6 +112,20 @@ export class Notify extends Construct {
       deadLetters,
       bus,
     );
+  }
+
+  private publishes(deployment: Deployment, topicArns: readonly string[]): Role {
+    return new Role(this, 'Publishes', {
+      description: `dispatch ${deployment.tag}: what rules on its bus may publish to`,
+      // A role cannot be handed to a service in another account, so no other account's rule can use it.
+      assumedBy: new ServicePrincipal('events.amazonaws.com'),
+      inlinePolicies: {
+        Does: new PolicyDocument({
+          minimize: false,
+          statements: [new PolicyStatement({ actions: ['sns:Publish'], resources: [...topicArns] })],
+        }),
+      },
+    });
   }
 
   private invokes(
@@ -119,30 +144,35 @@ export class Notify extends Construct {
       principal: 'events.amazonaws.com',
       sourceArn: rule.ruleArn,
     });
-    allowSend(deadLetters, rule);
+    allowSend(deadLetters, { ArnEquals: { 'aws:SourceArn': rule.ruleArn } });
   }
 }
 
 /** By its ARN alone: the targets that come with CDK grant more than they need. */
-const toTarget = (arn: string, deadLetters: IQueue, ageSeconds: number): IRuleTarget => ({
+const toTarget = (arn: string, deadLetters: IQueue, ageSeconds: number, role?: Role): IRuleTarget => ({
   bind: () => ({
     arn,
+    ...(role && { role }),
     deadLetterConfig: { arn: deadLetters.queueArn },
     // Within this time, delivery is tried again: at least once is what the record promises, too.
     retryPolicy: { maximumEventAgeInSeconds: ageSeconds, maximumRetryAttempts: ageSeconds === INVOCATION_SECONDS ? 2 : 185 },
   }),
 });
 
-const allowSend = (queue: IQueue, rule: IRule): void => {
+const allowSend = (queue: IQueue, conditions: Readonly<Record<string, Readonly<Record<string, string>>>>): void => {
   queue.addToResourcePolicy(
     new PolicyStatement({
       actions: ['sqs:SendMessage'],
       resources: [queue.queueArn],
       principals: [new ServicePrincipal('events.amazonaws.com')],
-      conditions: { ArnEquals: { 'aws:SourceArn': rule.ruleArn } },
+      conditions,
     }),
   );
 };
+
+/** Every rule of our bus. */
+const rulesOf = (scope: Construct, deployment: Deployment): string =>
+  Stack.of(scope).formatArn({ service: 'events', resource: 'rule', resourceName: `${prefixOf(deployment)}/*` });
 
 /** Of a bus by its name, without depending on it. */
 export const busArnOf = (scope: Construct, deployment: Deployment): string =>

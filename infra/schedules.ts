@@ -10,22 +10,10 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { pollInvocation, pollRateMinutes, RECONCILE_INVOCATION, RECONCILE_MINUTES } from '../lib/aws/invocations.ts';
+import { pollInvocation, RECONCILE_INVOCATION, RECONCILE_MINUTES } from '../lib/aws/invocations.ts';
 import type { Deployment } from './deployment.ts';
 import { prefixOf } from './state-stack.ts';
-
-export interface Ticking {
-  readonly cluster: string;
-  readonly login: string;
-  readonly minutes: number;
-}
-
-/** Every pair that is polled, in the order of the configuration. */
-export const ticksOf = ({ clusters }: Pick<Deployment, 'clusters'>): readonly Ticking[] =>
-  clusters.flatMap((cluster) => {
-    const logins = cluster.kind === 'slurm' ? (cluster.logins ?? []) : [];
-    return logins.map((login) => ({ cluster: cluster.id, login: login.id, minutes: pollRateMinutes(cluster.pollEverySeconds) }));
-  });
+import { ticksOf } from './ticks.ts';
 
 export interface SchedulesProps {
   readonly deployment: Deployment;

@@ -1,7 +1,7 @@
 /**
  * Watches: how many long polls each principal has open here (contract §11: at most 5 at once).
  * A count per process: one server sees all of them; of a function every copy serves one request at a time, and there the
- * deployment's concurrency is the bound.
+ * gateway's limit for that route is the bound (infra/api.ts).
  */
 export interface Watches {
   /** Runs it, if there is room for one more; undefined: there is none. */

@@ -183,6 +183,9 @@ const check = (configuration: Configuration): ReadConfiguration => {
     for (const [name, { role, profile }] of Object.entries(cluster.buckets))
       if (role !== undefined && profile !== undefined)
         return { ok: false, says: `${path}.${childPath('buckets', name)}: has role and profile; keep one of the two` };
+    const logins = (cluster.logins ?? []).map((login) => login.id);
+    const again = logins.findIndex((id, k) => logins.indexOf(id) < k);
+    if (again >= 0) return { ok: false, says: `${path}.logins[${again}].id: there are two logins '${logins[again]}': ids must differ` };
     if (cluster.transport.type !== 'ssh') continue;
     if (!cluster.logins)
       return { ok: false, says: `${path}.logins: missing: an ssh cluster needs at least one login {id, user, privateKeyFile}` };

@@ -132,6 +132,11 @@ const BAD: readonly (readonly [string, unknown[], string])[] = [
     'clusters[0].buckets.saves.role: must be the ARN of a role',
   ],
   ['two of one name', [memory, memory], "clusters[1].id: there are two clusters 'demo': ids must differ"],
+  [
+    'two logins of one name',
+    [{ ...slurm, logins: [slurm.logins[0], slurm.logins[0]] }],
+    `clusters[0].logins[1].id: there are two logins '${slurm.logins[0]?.id}': ids must differ`,
+  ],
 ];
 
 describe('given a bad file', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PAGES } from '../../infra/alarm-table.ts';
 import { ROOT } from '../../infra/bundle.ts';
+import { TABLE_ACCESS } from '../../infra/grants.ts';
 import { METRIC_NAMESPACE, METRICS, type Metric } from '../../lib/aws/metric-names.ts';
 import { example, least, synthesise, text } from './world.ts';
 
@@ -79,8 +80,23 @@ describe('what is measured', () => {
   it('silence of every cluster and login rings, and of reconcile; silence of anything else is peace', () => {
     const silent = alarms.filter(([, alarm]) => alarm.TreatMissingData === 'breaching').map(([id]) => id);
     expect(silent).toEqual(['PollSilenthpcresearch', 'PollSilenthpcplatform', 'ReconcileSilent']);
-    for (const [id, alarm] of alarms.filter(([name]) => silent.includes(name)))
+    for (const [id, alarm] of alarms.filter(([name]) => silent.includes(name))) {
       expect(alarm.ComparisonOperator, id).toBe('LessThanThreshold');
+      // Of missing data CloudWatch first looks for older ones, and rings after three or four periods of silence instead of one.
+      expect(alarm.Metrics[0].Expression, id).toBe('FILL(m0, 0)');
+    }
+  });
+
+  it('the table is asked by operation: only so does a request count that an index made wait', () => {
+    const [, throttled] = alarms.find(([id]) => id === 'TableThrottled')!;
+    const actions = new Set(Object.values(TABLE_ACCESS).flatMap((access) => [...access.actions]));
+    const looked = metricsOf(throttled).map(({ MetricName, Dimensions }) => [
+      MetricName,
+      Dimensions?.find(({ Name }) => Name === 'Operation')?.Value,
+    ]);
+    expect(looked).toHaveLength(actions.size);
+    expect(new Set(looked.map(([name]) => name))).toEqual(new Set(['ThrottledRequests']));
+    expect(new Set(looked.map(([, operation]) => operation))).toEqual(actions);
   });
 
   it('every failure that the machine’s executions can have is one', () => {
@@ -95,7 +111,10 @@ describe('what is measured', () => {
     const [cluster] = least()['clusters'] as Record<string, unknown>[];
     const { app: slow } = synthesise(least({ clusters: [{ ...cluster, pollEverySeconds: 3600 }] }));
     const [, alarm] = slow.of('AWS::CloudWatch::Alarm').find(([id]) => id.includes('PollSilent'))!;
-    expect(alarm.Properties).toMatchObject({ Period: 3600, EvaluationPeriods: 3 });
+    expect(alarm.Properties).toMatchObject({
+      EvaluationPeriods: 3,
+      Metrics: [{ Expression: 'FILL(m0, 0)' }, { MetricStat: { Period: 3600 } }],
+    });
   });
 });
 

@@ -123,9 +123,25 @@ describe('network', () => {
     expect(joined.of('AWS::EC2::VPC')).toEqual([]);
     expect(functionsOf(joined)['advance']?.Properties.VpcConfig.SubnetIds).toEqual(['subnet-01234567']);
     expect(egress(joined)).toEqual([
-      [443, 443],
       [22, 22],
+      [443, 443],
     ]);
+  });
+
+  it('lets out to stores that are not S3, wherever they listen', () => {
+    const [cluster] = least()['clusters'] as Raw[];
+    const buckets = { a: { endpoint: 'http://minio.example.org:9000' }, b: { endpoint: 'http://store.example.org' }, c: {} };
+    const named = Object.fromEntries(Object.entries(buckets).map(([name, one]) => [`saves-${name}`, one]));
+    const { app: stored } = synthesise(least({ clusters: [{ ...cluster, buckets: named }], network: { natGateways: 1 } }));
+    expect(egress(stored).map(([port]: [number]) => port)).toEqual([22, 80, 443, 9000]);
+  });
+
+  it('says from which addresses connections come, since that is what it is for', () => {
+    const { Outputs } = synthesise(least({ network: { natGateways: 2 } })).app.template.toJSON() as {
+      Outputs: Record<string, { Value: unknown }>;
+    };
+    const [addresses] = Object.entries(Outputs).filter(([id]) => id.includes('Addresses'));
+    expect(text(addresses![1].Value)).toMatch(/^<DispatchNetworkVpcoutSubnet1EIP\w+>, <DispatchNetworkVpcoutSubnet2EIP\w+>$/);
   });
 
   it('has its price printed', () => {
@@ -219,14 +235,17 @@ describe('API', () => {
     expect(authorizer.Properties.IdentitySource).toEqual(['$request.header.Authorization']);
   });
 
-  it('what the gateway lets everybody through to has a low limit of its own', () => {
+  it('what the gateway lets everybody through to, and what holds a function while its caller waits, has a low limit of its own', () => {
     const [, stage] = app.of('AWS::ApiGatewayV2::Stage')[0]!;
     expect(stage.Properties.DefaultRouteSettings).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 });
     expect(stage.Properties.RouteSettings).toEqual({
       'POST /jobs/{job}/checkpoints': { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 },
       'GET /openapi.json': { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 10 },
       'GET /health': { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 10 },
+      'GET /jobs/{job}/events': { ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20 },
     });
+    // Of the account's 1,000, what all waiting callers together hold for 25 s each must leave room for supervisors.
+    expect(10 * 25 + 20).toBeLessThan(300);
     // A stage that names a route which is not there yet cannot be made.
     expect(stage.DependsOn).toEqual(expect.arrayContaining(app.of('AWS::ApiGatewayV2::Route').map(([id]) => id)));
   });
@@ -354,6 +373,16 @@ describe('bus, rules and topics', () => {
     expect(rule.Properties.Targets.map((one: { Arn: unknown }) => text(one.Arn))).toEqual([arn]);
   });
 
+  it('publishes under a role: EventBridge gives a topic’s policy nothing to tell its rules by, so with a condition there nothing would arrive', () => {
+    const notices = bySource('dispatch').filter(([id]) => id.startsWith('Notice'));
+    for (const [, one] of notices)
+      for (const target of one.Properties.Targets) expect(text(target.RoleArn)).toMatch(/^<DispatchNotifyPublishes\w+\.Arn>$/);
+    // Targets that are functions are invoked by leave of their own policy.
+    for (const [id, one] of rules.filter(([id]) => !id.startsWith('Notice'))) expect(one.Properties.Targets[0].RoleArn, id).toBeUndefined();
+    const said = app.of('AWS::SNS::TopicPolicy').map(([, one]) => JSON.stringify(one.Properties));
+    expect(said.filter((one) => one.includes('events.amazonaws.com'))).toEqual([]);
+  });
+
   it('every rule keeps what it cannot deliver', () => {
     for (const [id, one] of rules)
       for (const target of one.Properties.Targets)
@@ -373,7 +402,7 @@ describe('what others may do to what is ours', () => {
     );
 
   it.each([
-    ['AWS::SNS::TopicPolicy', 'sns:Publish', /"(events|cloudwatch)\.amazonaws\.com"/],
+    ['AWS::SNS::TopicPolicy', 'sns:Publish', /"cloudwatch\.amazonaws\.com"/],
     ['AWS::SQS::QueuePolicy', 'sqs:SendMessage', /"events\.amazonaws\.com"/],
   ])('%s: services alone, on behalf of ours alone, and nothing in the clear', (type, action, who) => {
     const said = statements(type);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { keySecrets, programSecrets, readDeployment } from '../../infra/deployment.ts';
 import { readConfiguration } from '../../lib/cluster/configuration.ts';
-import { deploymentOf, EXAMPLE, example, least, type Raw } from './world.ts';
+import { deploymentOf, EXAMPLE, example, least, type Raw, synthesise } from './world.ts';
 
 const says = (raw: unknown): string => {
   const read = readDeployment(typeof raw === 'string' ? raw : JSON.stringify(raw));
@@ -33,6 +33,16 @@ describe('what a deployment may not say', () => {
     ['no clusters', without(least(), 'clusters'), 'clusters: '],
     ['two clusters with one id', clusters(cluster(), cluster()), "clusters[1].id: there are two clusters 'lab': ids must differ"],
     [
+      'two logins with one id',
+      clusters(cluster({ logins: [login(), login({ user: 'bob' })] })),
+      "clusters[0].logins[1].id: there are two logins 'default': ids must differ",
+    ],
+    [
+      'an ARN of a secret without its end, which would be granted and match nothing',
+      least({ tokenKeysSecret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:dispatch/tokens' }),
+      'tokenKeysSecret: must be the name or the whole ARN of a secret',
+    ],
+    [
       'a login without a secret',
       clusters(cluster({ logins: [without(login(), 'privateKeySecret')] })),
       'clusters[0].logins[0].privateKeySecret: missing: name the secret that holds the private key',
@@ -55,7 +65,7 @@ describe('what a deployment may not say', () => {
     [
       'a key in the file itself',
       clusters(cluster({ logins: [login({ privateKeySecret: '-----BEGIN OPENSSH PRIVATE KEY-----' })] })),
-      'clusters[0].logins[0].privateKeySecret: must be the name or the ARN of a secret',
+      'clusters[0].logins[0].privateKeySecret: must be the name or the whole ARN of a secret',
     ],
     [
       'a host key that is none',
@@ -87,6 +97,11 @@ describe('what a deployment may not say', () => {
       'nobody',
       least({ people: [] }),
       'people: missing: with access iam nobody but these may call the API; name at least one {arn, scopes}',
+    ],
+    [
+      'a caller twice',
+      least({ people: [ARN, ARN].map((arn) => ({ arn, scopes: ['read'] })) }),
+      'people[1].arn: is there already: one caller has one entry',
     ],
     ['an unknown scope', least({ people: [{ arn: ARN, scopes: ['admin'] }] }), 'people[0].scopes[0]: '],
     [
@@ -120,7 +135,41 @@ describe('what a deployment may not say', () => {
       least({ network: { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['a'], subnetIds: ['subnet-01234567', 'subnet-89abcdef'] } }),
       'network.subnetIds: must be as many as availabilityZones, in the same order',
     ],
+    [
+      'one subnet twice',
+      least({
+        network: { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['a', 'b'], subnetIds: ['subnet-01234567', 'subnet-01234567'] },
+      }),
+      'network.subnetIds: must differ',
+    ],
+    ['a block that is none', least({ network: { natGateways: 1, cidr: '999.1.0.0/20' } }), 'network.cidr: must be a block'],
+    [
+      'a block that does not begin where it says',
+      least({ network: { natGateways: 1, cidr: '10.20.1.0/20' } }),
+      'network.cidr: must be a block',
+    ],
+    ['a network of neither kind', least({ network: { natGatways: 1 } }), 'network.natGateways: missing'],
+    [
+      'a network that exists, half named',
+      least({ network: { vpcId: 'vpc-0123456789abcdef0', availabilityZones: ['a'] } }),
+      'network.subnetIds: missing',
+    ],
+    [
+      'mail from a topic that is not made here',
+      least({ notify: [{ on: 'dispatch.attempt.ended', sns: 'arn:aws:sns:eu-west-1:111122223333:pager', emails: ['a@example.org'] }] }),
+      'notify[0].emails: are subscribed to topics that are made here; subscribe them to that one where it is',
+    ],
     ['no secret for tokens', without(least(), 'tokenKeysSecret'), 'tokenKeysSecret: missing'],
+    [
+      'whom alarms call, where there are none',
+      least({ alarms: { sns: 'ops' }, observability: { alarms: false } }),
+      'alarms: says whom they call, and with observability.alarms false there are none: leave one out',
+    ],
+    [
+      'an unknown key of what is made',
+      least({ observability: { dashbord: false } }),
+      "observability.dashbord: unknown key; did you mean 'dashboard'?",
+    ],
     ['a time for logs that there is not', least({ logDays: 31 }), 'logDays: '],
   ])('%s', (_, raw, expected) => {
     const said = says(raw);
@@ -153,6 +202,17 @@ describe('what a deployment gives', () => {
   it('what is written about people, alarms and the network is not in the functions’ file', () => {
     const { clustersText } = deploymentOf(example());
     expect(Object.keys(JSON.parse(clustersText) as object).sort()).toEqual(['clusters', 'secrets']);
+  });
+
+  it('alarms and the dashboard are made, each unless told otherwise: they are most of what an idle month costs', () => {
+    const made = (observability?: Raw): readonly boolean[] => {
+      const { app } = synthesise(least(observability && { observability }));
+      return ['Alarm', 'Dashboard'].map((kind) => app.of(`AWS::CloudWatch::${kind}`).length > 0);
+    };
+    expect(made()).toEqual([true, true]);
+    expect(made({ alarms: false })).toEqual([false, true]);
+    expect(made({ dashboard: false })).toEqual([true, false]);
+    expect(made({ alarms: false, dashboard: false })).toEqual([false, false]);
   });
 
   it('names every secret once', () => {
