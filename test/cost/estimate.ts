@@ -1,75 +1,118 @@
-/** Estimates: counts times list prices, as lines that add up. Pure. */
+/** Estimates: counts times list prices, as lines that say what exactly they count and that add up. Pure. */
 import type { Measured } from './measured.ts';
-import { ASSUMED, PRICES } from './prices.ts';
+import { ASSUMED, costOf } from './prices.ts';
 
 export interface Line {
   readonly what: string;
-  /** How many, in words. */
+  /** How many of what, in words. */
   readonly of: string;
   readonly dollars: number;
 }
 
 export const sumOf = (lines: readonly Line[]): number => lines.reduce((sum, { dollars }) => sum + dollars, 0);
 
-/** What came on top: of the same length of time. */
-export const beyond = (more: Measured, less: Measured): Measured =>
-  Object.fromEntries(
-    Object.entries(more).map(([name, value]) => [name, name === 'hours' ? value : value - less[name as keyof Measured]]),
-  ) as unknown as Measured;
+const each = (one: Measured, change: (value: number, name: keyof Measured) => number): Measured =>
+  Object.fromEntries(Object.entries(one).map(([name, value]) => [name, change(value, name as keyof Measured)])) as unknown as Measured;
+
+/** What the one has more than the other, of the same length of time. */
+export const beyond = (more: Measured, less: Measured): Measured => {
+  if (more.hours !== less.hours) throw new Error(`${more.hours} h and ${less.hours} h cannot be compared`);
+  return each(more, (value, name) => (name === 'hours' ? value : value - less[name]));
+};
+
+/** What the longer has after the shorter, which is its beginning, ended. */
+export const after = (longer: Measured, shorter: Measured): Measured => each(longer, (value, name) => value - shorter[name]);
 
 /** The same, going on for so many hours. */
-export const lasting = (one: Measured, hours: number): Measured =>
-  Object.fromEntries(Object.entries(one).map(([name, value]) => [name, (value * hours) / one.hours])) as unknown as Measured;
+export const lasting = (one: Measured, hours: number): Measured => each(one, (value) => (value * hours) / one.hours);
 
-export const plus = (one: Measured, other: Measured): Measured =>
-  Object.fromEntries(Object.entries(one).map(([name, value]) => [name, value + other[name as keyof Measured]])) as unknown as Measured;
+/** So many of it in the same time. */
+export const times = (one: Measured, many: number): Measured => each(one, (value, name) => (name === 'hours' ? value : value * many));
 
-const count = (value: number): string => (value < 100 ? Math.round(value * 10) / 10 : Math.round(value)).toLocaleString('en-US');
+/** Both together, in the same time. */
+export const plus = (one: Measured, other: Measured): Measured => beyond(one, times(other, -1));
+
+export const count = (value: number): string => (value < 100 ? Math.round(value * 10) / 10 : Math.round(value)).toLocaleString('en-US');
+const counted = (many: number, thing: string): string => `${count(many)} ${thing}${many === 1 ? '' : 's'}`;
 const GB = 1e9;
+
+/** Dollars of so many invocations that together are billed so many seconds. */
+export const lambda = (invocations: number, seconds: number): number =>
+  invocations * costOf('request') + seconds * ASSUMED.memoryGb * costOf('gbSecond');
+
+/** Of which some connect and look. Where only looks came on top, the polls were there anyway, and each of them takes longer. */
+const pollLine = ({ polls, looks }: Measured): Line => {
+  const { idlePoll, look } = ASSUMED.seconds;
+  const idle = polls - looks;
+  const of =
+    polls === 0
+      ? `${count(looks)} of those that are made anyway connect and look, ${look - idlePoll} s longer each`
+      : `${count(idle)} that read the record alone, ${idlePoll} s each; ${count(looks)} that connect and look, ${look} s each`;
+  return { what: 'polls', of, dollars: lambda(polls, idle * idlePoll + looks * look) };
+};
+
+const functionLine = (what: string, many: number, seconds: number): Line => ({
+  what,
+  of: `${counted(many, 'invocation')}, ${seconds} s each`,
+  dollars: lambda(many, many * seconds),
+});
 
 /** What is paid by use: nothing of it is paid while nothing happens. */
 export const usage = (one: Measured): readonly Line[] => {
-  const { seconds, memoryGb, lineBytes, platformLineBytes } = ASSUMED;
-  const idlePolls = one.polls - one.looks;
+  const { seconds, lineBytes, platformLineBytes } = ASSUMED;
   const invocations = one.polls + one.reconciles + one.advances + one.parks;
-  const busy =
-    idlePolls * seconds.idlePoll +
-    one.looks * seconds.look +
-    one.reconciles * seconds.reconcile +
-    one.advances * seconds.advance +
-    one.parks * seconds.park;
   const ticks = one.polls + one.reconciles;
   const logged = (ticks + one.advances) * lineBytes + invocations * platformLineBytes;
   return [
-    { what: 'supervisors', of: `${count(one.transitions)} transitions`, dollars: one.transitions * PRICES.stepFunctionsPerTransition },
+    { what: 'state machine', of: `${count(one.transitions)} transitions`, dollars: one.transitions * costOf('transition') },
+    functionLine('Advance', one.advances, seconds.advance),
+    functionLine('Park', one.parks, seconds.park),
+    pollLine(one),
+    functionLine('reconciles', one.reconciles, seconds.reconcile),
+    { what: 'schedules', of: `${count(ticks)} ticks: polls and reconciles`, dollars: ticks * costOf('tick') },
     {
       what: 'record',
-      of: `${count(one.writes)} write and ${count(one.reads)} read units`,
-      dollars: one.writes * PRICES.tableWriteUnit + one.reads * PRICES.tableReadUnit,
+      of: `${count(one.writes)} write units, ${count(one.reads)} read units`,
+      dollars: one.writes * costOf('writeUnit') + one.reads * costOf('readUnit'),
     },
+    { what: 'events', of: `${count(one.events)} events`, dollars: one.events * costOf('event') },
     {
-      what: 'functions',
-      of: `${count(invocations)} invocations, ${count(busy)} s`,
-      dollars: invocations * PRICES.lambdaRequest + busy * memoryGb * PRICES.lambdaGbSecond,
+      what: 'logs',
+      of: logged < 1e5 ? `${count(logged / 1e3)} KB` : `${count(logged / 1e6)} MB`,
+      dollars: (logged / GB) * costOf('logGb'),
     },
-    { what: 'schedules', of: `${count(ticks)} ticks`, dollars: ticks * PRICES.schedulerInvocation },
-    { what: 'events', of: `${count(one.events)} events`, dollars: one.events * PRICES.busEvent },
-    { what: 'logs', of: `${count(logged / 1e6)} MB`, dollars: (logged / GB) * PRICES.logsGb },
-    // Kept for five minutes, so a look in between reads none.
-    { what: 'keys', of: `${count(one.looks)} reads at most`, dollars: one.looks * PRICES.secretRead },
+    // A key is kept for five minutes, so that most connections read none.
+    {
+      what: 'keys of logins',
+      of: `${count(one.connections)} connections, one read each at most`,
+      dollars: one.connections * costOf('secretRead'),
+    },
   ].filter((line) => line.dollars !== 0);
 };
 
-/** What is paid for being there. */
-export const standing = (parts: {
+export interface Standing {
   readonly alarms: number;
-  readonly metrics: number;
-  readonly secrets: number;
+  /** Metrics that they look at together: these are what is paid. */
+  readonly alarmMetrics: number;
   readonly dashboards: number;
-}): readonly Line[] =>
+  /** Own metrics that are sent also while nothing happens. */
+  readonly heartbeats: number;
+  readonly secrets: number;
+}
+
+/** What is paid in a month for being there. */
+export const standing = (parts: Standing): readonly Line[] =>
   [
-    { what: 'alarms', of: `${parts.alarms}`, dollars: parts.alarms * PRICES.alarmMonth },
-    { what: 'dashboard', of: `${parts.dashboards}`, dollars: parts.dashboards * PRICES.dashboardMonth },
-    { what: 'heartbeats', of: `${parts.metrics} metric${parts.metrics === 1 ? '' : 's'}`, dollars: parts.metrics * PRICES.metricMonth },
-    { what: 'secrets', of: `${parts.secrets}`, dollars: parts.secrets * PRICES.secretMonth },
+    {
+      what: 'alarms',
+      of: `${parts.alarms}, on ${counted(parts.alarmMetrics, 'metric')}`,
+      dollars: parts.alarmMetrics * costOf('alarmMonth'),
+    },
+    { what: 'dashboard', of: `${parts.dashboards}`, dollars: parts.dashboards * costOf('dashboardMonth') },
+    {
+      what: 'heartbeats',
+      of: counted(parts.heartbeats, 'metric'),
+      dollars: parts.heartbeats * costOf('metricMonth'),
+    },
+    { what: 'secrets', of: `${parts.secrets}`, dollars: parts.secrets * costOf('secretMonth') },
   ].filter((line) => line.dollars !== 0);

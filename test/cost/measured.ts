@@ -11,6 +11,7 @@ import { openCluster } from '../../lib/cluster/open.ts';
 import { type VirtualClock, virtualClock } from '../../lib/local/clock.ts';
 import { createSystem, type System } from '../../lib/local/system.ts';
 import { createDynamoStore } from '../../lib/record/dynamodb-store.ts';
+import type { RecordStore } from '../../lib/record/port.ts';
 import { type MeteredTable, meteredTable, TABLE, type Units } from './metered-table.ts';
 
 export interface Measured extends Units {
@@ -19,8 +20,10 @@ export interface Measured extends Units {
   readonly advances: number;
   readonly parks: number;
   readonly polls: number;
-  /** Of these, those that connected to the cluster. */
+  /** Of these, those that connected to the cluster and looked. */
   readonly looks: number;
+  /** To the cluster, by whomever: a look is one, a submission and a release are one each. */
+  readonly connections: number;
   readonly reconciles: number;
   readonly events: number;
   readonly commits: number;
@@ -48,7 +51,7 @@ export const measure = async ({ hours, script = [], jobs }: Asked): Promise<Meas
       events += notices.length;
     },
   };
-  const counted = { connections: 0 };
+  const counted = { connections: 0, looks: 0 };
   const opened = await openCluster(
     { id: CLUSTER, kind: 'memory', shape: 'slurm', readOnly: false, pollEverySeconds: 60, landingBoundSeconds: 90 },
     { tag: 'c0st', now: clock.now, random },
@@ -63,7 +66,15 @@ export const measure = async ({ hours, script = [], jobs }: Asked): Promise<Meas
   const log: Ports['log'] = (level, message, fields) => {
     if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
   };
-  const store = createDynamoStore({ client: table.client, table: TABLE });
+  const plain = createDynamoStore({ client: table.client, table: TABLE });
+  const store: RecordStore = {
+    ...plain,
+    // What a poll does once it has looked, and nobody else ever does.
+    renewLease: (...lease) => {
+      counted.looks += 1;
+      return plain.renewLease(...lease);
+    },
+  };
   const system = createSystem({ store, clusters: [{ ...opened, adapter }], tag: 'c0st', clock, random, log, bus });
   try {
     const pass = passing(clock, table);
@@ -71,7 +82,7 @@ export const measure = async ({ hours, script = [], jobs }: Asked): Promise<Meas
     // The first probe, which every plan counts with for a day.
     await pass(planJob(system.ports, storySpec({ cluster: CLUSTER, kind: 'memory', steps: 1 })));
     // What came before, the first probe above all, belongs to nobody.
-    const from = { units: table.units(), connections: counted.connections, events };
+    const from = { units: table.units(), ...counted, events };
     const submitted: string[] = [];
     for (let i = 0; i < jobs; i++) submitted.push(await pass(submit(system, script, i)));
     await pass(undefined, hours * HOUR_MS);
@@ -88,14 +99,14 @@ export const measure = async ({ hours, script = [], jobs }: Asked): Promise<Meas
       advances: entered('Advance'),
       parks: entered('AwaitWake') + entered('AwaitAnswer'),
       polls: hours * 60,
-      looks: counted.connections - from.connections,
+      looks: counted.looks - from.looks,
+      connections: counted.connections - from.connections,
       reconciles: hours * 12,
       events: events - from.events,
       commits: logs.flat().length,
     };
   } finally {
     system.stop();
-    await table.close();
   }
 };
 

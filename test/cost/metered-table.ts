@@ -1,19 +1,18 @@
-/** A table in this process whose every request is counted in units, and that tells when nothing is under way: virtual time waits for it. */
-import type { AddressInfo } from 'node:net';
+/**
+ * A table in this process whose every request is counted in units, and that tells when nothing is under way: virtual time waits for it.
+ * It is asked without sockets (test/load/table.ts): a day has ten thousand requests.
+ */
 import {
   type BatchGetItemCommandOutput,
-  CreateTableCommand,
-  DynamoDBClient,
+  type DynamoDBClient,
   GetItemCommand,
   type GetItemCommandOutput,
   type QueryCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import dynalite from 'dynalite';
-import { clientLimits } from '../../lib/record/dynamodb-store.ts';
-import { tableDefinition } from '../../lib/record/keys.ts';
+import { openTable, TABLE } from '../load/table.ts';
 import { type Item, itemBytes, readUnits, writeUnits } from './units.ts';
 
-export const TABLE = 'dispatch';
+export { TABLE };
 
 export interface Units {
   readonly reads: number;
@@ -24,13 +23,11 @@ export interface MeteredTable {
   readonly client: DynamoDBClient;
   /** So far. */
   units(): Units;
-  /** Bytes of everything that lies there, keys of indexes aside. */
+  /** Until nothing is under way. */
   idle(): Promise<void>;
-  close(): Promise<void>;
 }
 
 const WRITES = new Set(['PutItemCommand', 'UpdateItemCommand', 'DeleteItemCommand']);
-const IDENTITY = { region: 'us-east-1', credentials: { accessKeyId: 'any', secretAccessKey: 'any' } };
 
 interface Input {
   readonly ConsistentRead?: boolean;
@@ -40,13 +37,7 @@ interface Input {
 }
 
 export const meteredTable = async (): Promise<MeteredTable> => {
-  const server = dynalite({ createTableMs: 0, deleteTableMs: 0 });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  /** Looks at items without being counted. */
-  const bare = new DynamoDBClient({ endpoint, ...IDENTITY, ...clientLimits });
-  const client = new DynamoDBClient({ endpoint, ...IDENTITY, ...clientLimits });
-  await bare.send(new CreateTableCommand(tableDefinition(TABLE)));
+  const { client: bare } = await openTable();
   const sum = { reads: 0, writes: 0 };
   let underWay = 0;
 
@@ -73,30 +64,29 @@ export const meteredTable = async (): Promise<MeteredTable> => {
     throw new Error(`${name} is not counted here`);
   };
 
-  client.middlewareStack.add(
-    (next, context) => async (args) => {
-      const name = context.commandName ?? '';
-      const input = args.input as Input;
-      const key = input.Key ?? input.Item;
-      underWay += 1;
+  const send = async (command: { readonly input: unknown }): Promise<unknown> => {
+    const name = command.constructor.name;
+    const input = command.input as Input;
+    const key = input.Key ?? input.Item;
+    underWay += 1;
+    try {
       const before = WRITES.has(name) && key ? await itemAt(key) : undefined;
       try {
-        const result = await next(args);
+        const result = await bare.send(command as GetItemCommand);
         if (WRITES.has(name) && key) sum.writes += writeUnits(before, await itemAt(key));
-        else sum.reads += read(name, input, result.output);
+        else sum.reads += read(name, input, result);
         return result;
       } catch (error) {
         // A condition that failed is paid like the write that it prevented.
         if (WRITES.has(name)) sum.writes += writeUnits(before, before) || 1;
         throw error;
-      } finally {
-        underWay -= 1;
       }
-    },
-    { step: 'initialize', name: 'meter' },
-  );
+    } finally {
+      underWay -= 1;
+    }
+  };
   return {
-    client,
+    client: { send } as unknown as DynamoDBClient,
     units: () => ({ ...sum }),
     idle: async () => {
       // Twice in a row: what an answer sets going begins its next request only after a few turns.
@@ -104,11 +94,6 @@ export const meteredTable = async (): Promise<MeteredTable> => {
         await new Promise((resolve) => setImmediate(resolve));
         quiet = underWay === 0 ? quiet + 1 : 0;
       }
-    },
-    close: async () => {
-      client.destroy();
-      bare.destroy();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
 };

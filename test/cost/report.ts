@@ -1,109 +1,107 @@
-/** Report: what an idle month, a day of a job and a recovery cost, as the page docs/cost.md shows it. */
-import { alarmRows } from '../../infra/alarm-table.ts';
+/** Report: what an idle month, a job, a recovery and a day of jobs cost, as the page docs/cost.md shows it. */
 import { TIMING } from '../../lib/job/timing.ts';
-import { beyond, type Line, lasting, plus, standing, sumOf, usage } from './estimate.ts';
+import { compared, type Day } from './compared.ts';
+import { after, beyond, type Line, lasting, standing, sumOf, usage } from './estimate.ts';
+import { money, rows } from './markdown.ts';
 import { type Measured, measure } from './measured.ts';
-import { AS_OF, ASSUMED, PRICES, REGION } from './prices.ts';
+import { AS_OF, ASSUMED, PAGES, PRICES, REGION } from './prices.ts';
+import { there } from './there.ts';
 
 const running = (hours: number) => ({ queueSeconds: 60, program: { runsSeconds: hours * 3600, ends: 'completed' } });
 const PREEMPTED = { queueSeconds: 60, program: { runsSeconds: 600, publishes: [{ atSeconds: 300, step: 100 }], ends: 'preempted' } };
 const LONG = [running(60)];
+const SHORT = [running(0.5)];
 const DAY = 24;
+const MONTH = ASSUMED.daysPerMonth * DAY;
 
-const QUESTION_HOURS = 4;
-const ticks = (logins: number) => Array.from({ length: logins }, (_, i) => ({ cluster: 'lab', login: `l${i}`, minutes: 1 }));
-const alarms = (logins: number): number => alarmRows(ticks(logins), QUESTION_HOURS).length;
+/** What everything is made of. */
+export interface Counts {
+  /** An hour in which nothing happens. */
+  readonly idle: Measured;
+  /** A day's worth of what a cluster adds to that while it has jobs, whatever their number. */
+  readonly cluster: Measured;
+  /** What one more job adds that runs half an hour; and one that runs for a day. */
+  readonly job: Measured;
+  readonly jobDay: Measured;
+  /** What it adds if it is preempted once and runs again. */
+  readonly recovery: Measured;
+}
 
-export const report = async (): Promise<string> => {
-  const hours = ASSUMED.daysPerMonth * DAY;
+/** What a second job adds, of which everything happens at the same moments: polls are shared, and none of them is counted. */
+const oneMore = async (hours: number, script: readonly unknown[]): Promise<Measured> =>
+  beyond(await measure({ hours, jobs: 2, script }), await measure({ hours, jobs: 1, script }));
+
+export const counts = async (): Promise<Counts> => {
   const idle = await measure({ hours: 1, jobs: 0 });
-  const alone = await measure({ hours: 1, jobs: 1, script: LONG });
-  const two = await measure({ hours: 1, jobs: 2, script: LONG });
-  const later = await measure({ hours: 2, jobs: 1, script: LONG });
-  const calm = await measure({ hours: 1, jobs: 1, script: [running(0.5)] });
-  const preempted = await measure({ hours: 1, jobs: 1, script: [PREEMPTED, running(0.5)] });
-  // An hour in which everything begins and, 23 times, one in which nothing happens; jobs share the polls of their cluster.
-  const each = beyond(two, alone);
-  const goesOn = beyond(beyond(later, alone), idle);
-  const cluster = beyond(beyond(alone, idle), each);
-  const own = plus(each, ends(calm, alone));
-  const month = [...standing({ alarms: alarms(1), metrics: 2, secrets: 2, dashboards: 1 }), ...usage(lasting(idle, hours))];
-  const further = [
-    ...standing({ alarms: alarms(2) - alarms(1), metrics: 1, secrets: 1, dashboards: 0 }),
-    ...usage(lasting({ ...idle, reconciles: 0 }, hours)),
-  ];
-  const shared = usage({ ...lasting(plus(cluster, goesOn), DAY), hours: DAY });
+  const secondHour = async (jobs: number): Promise<Measured> =>
+    after(await measure({ hours: 2, jobs, script: LONG }), await measure({ hours: 1, jobs, script: LONG }));
+  const quiet = await secondHour(1);
+  const perJob = beyond(await secondHour(2), quiet);
+  const job = await oneMore(1, SHORT);
+  return {
+    ...{ idle, job },
+    cluster: lasting(beyond(beyond(quiet, idle), perJob), DAY),
+    jobDay: await oneMore(DAY + 1, [running(DAY)]),
+    recovery: beyond(await oneMore(1, [PREEMPTED, ...SHORT]), job),
+  };
+};
+
+export const report = async (counted?: Counts): Promise<string> => {
+  const { idle, cluster, job, jobDay, recovery } = counted ?? (await counts());
+  const [one, two, bare] = [there(1), there(2), there(1, { observability: { alarms: false, dashboard: false } })];
+  const further = {
+    ...{ alarms: two.alarms - one.alarms, alarmMetrics: two.alarmMetrics - one.alarmMetrics, dashboards: two.dashboards - one.dashboards },
+    ...{ heartbeats: two.heartbeats - one.heartbeats, secrets: two.secrets - one.secrets },
+  };
+  const idleUse = usage(lasting(idle, MONTH));
+  const day: Day = { idle, cluster, job: jobDay, standing: sumOf(standing(one)) };
+  const wakes = TIMING.safetyWakeSeconds / 3600;
   return [
-    table('An idle month', 'one cluster, one login, nothing submitted', month),
-    table('Each further cluster or login', 'a month', further),
-    table('A day in which a cluster has jobs', 'whatever their number: it is looked at every minute', shared),
+    table('An idle month', `${ASSUMED.daysPerMonth} days of one cluster with one login and nothing submitted`, [
+      ...standing(one),
+      ...idleUse,
+    ]),
+    `Without alarms and dashboard: $${money(sumOf([...standing(bare), ...idleUse]))}.\n`,
+    table('Each further cluster or login', 'a month, on top; reconciles are shared', [
+      ...standing(further),
+      ...usage(lasting({ ...idle, reconciles: 0 }, MONTH)),
+    ]),
     table(
-      'A job',
-      `from its submission to its end; every ${TIMING.safetyWakeSeconds / 3600} h on the way add one loop of 3 transitions`,
-      usage(own),
+      'A day in which a cluster has jobs',
+      'on top of an idle day, whatever their number: every poll looks, not every fifth',
+      usage(cluster),
     ),
-    table('A recovery', 'an attempt that is preempted, and the next one', usage(recovery(preempted, calm))),
+    table('A job', 'on top of these, from its submission to its end half an hour later', usage(job)),
+    table(
+      'A day of a job',
+      `the same for one that runs ${DAY} h: every ${wakes} h its supervisor decides anew, and reconciles read where it stands`,
+      usage(jobDay),
+    ),
+    table('A recovery', 'on top of a job: an attempt that is preempted after 10 minutes, and the next one', usage(recovery)),
+    compared(day),
     assumed(),
     prices(),
   ].join('\n');
 };
 
-/** What an end adds to an hour that has a beginning: the polls that then find nothing active are not the job's. */
-const ends = (calm: Measured, alone: Measured): Measured => ({
-  ...beyond(calm, alone),
-  ...{ polls: 0, looks: 0, reconciles: 0 },
-  reads: Math.max(0, calm.reads - alone.reads),
-  writes: Math.max(0, calm.writes - alone.writes),
-});
-
-const recovery = (preempted: Measured, calm: Measured): Measured => ({ ...beyond(preempted, calm), polls: 0, looks: 0, reconciles: 0 });
-
-const money = (dollars: number): string => {
-  if (dollars === 0) return '0';
-  return dollars >= 0.1 ? dollars.toFixed(2) : dollars.toFixed(Math.max(2, 1 - Math.floor(Math.log10(Math.abs(dollars)))));
-};
-
-const table = (title: string, says: string, lines: readonly Line[]): string => {
-  const rows = [
-    ...lines.map(({ what, of, dollars }) => `| ${what} | ${of} | ${money(dollars)} |`),
-    `| **together** |  | **${money(sumOf(lines))}** |`,
-  ];
-  return [
+const table = (title: string, says: string, lines: readonly Line[]): string =>
+  [
     `## ${title}`,
     '',
     `${says.charAt(0).toUpperCase()}${says.slice(1)}.`,
     '',
-    '| what | how much | US $ |',
-    '| --- | --- | --- |',
-    ...rows,
+    ...rows(
+      ['what', 'how much', 'US $'],
+      [...lines.map(({ what, of, dollars }) => [what, of, money(dollars)]), ['**together**', '', `**${money(sumOf(lines))}**`]],
+    ),
     '',
   ].join('\n');
-};
-
-const WORDS: Readonly<Record<keyof typeof PRICES, readonly [what: string, per: number, unit: string]>> = {
-  stepFunctionsPerTransition: ['Step Functions, standard', 1000, '1,000 transitions'],
-  tableWriteUnit: ['DynamoDB on demand', 1e6, 'million write units'],
-  tableReadUnit: ['DynamoDB on demand', 1e6, 'million read units'],
-  tableStorageGbMonth: ['DynamoDB storage', 1, 'GB and month'],
-  tableBackupGbMonth: ['DynamoDB point-in-time recovery', 1, 'GB and month'],
-  lambdaRequest: ['Lambda requests', 1e6, 'million'],
-  lambdaGbSecond: ['Lambda, Arm', 1e6, 'million GB-seconds'],
-  apiRequest: ['API Gateway, HTTP', 1e6, 'million requests'],
-  schedulerInvocation: ['EventBridge Scheduler', 1e6, 'million invocations'],
-  busEvent: ['EventBridge, own events', 1e6, 'million events'],
-  logsGb: ['CloudWatch Logs, written', 1, 'GB'],
-  metricMonth: ['CloudWatch metric', 1, 'month'],
-  alarmMonth: ['CloudWatch alarm', 1, 'month'],
-  dashboardMonth: ['CloudWatch dashboard', 1, 'month'],
-  secretMonth: ['Secrets Manager', 1, 'secret and month'],
-  secretRead: ['Secrets Manager', 1e4, '10,000 reads'],
-};
 
 const BILLED: Readonly<Record<keyof typeof ASSUMED.seconds, string>> = {
-  idlePoll: 'a poll of an idle cluster',
-  look: 'a poll that connects and looks',
+  idlePoll: 'a poll that reads the record alone',
+  look: 'a poll that connects and looks; a round of the loop',
   reconcile: 'a reconcile',
-  advance: 'Advance',
+  advance: 'Advance, its connections included',
   park: 'Park',
 };
 
@@ -111,11 +109,13 @@ const assumed = (): string =>
   [
     '## Assumed',
     '',
-    `Seconds that are billed, at ${ASSUMED.memoryGb * 1024} MB; most of it is waiting for others.`,
+    `Seconds that are billed for each invocation, at ${ASSUMED.memoryGb * 1024} MB; most of it is waiting for others. Of logs, ${ASSUMED.lineBytes} bytes for each invocation but those of`,
+    `Park, and ${ASSUMED.platformLineBytes} of the platform's own for each.`,
     '',
-    '| of | seconds |',
-    '| --- | --- |',
-    ...(Object.keys(BILLED) as (keyof typeof BILLED)[]).map((name) => `| ${BILLED[name]} | ${ASSUMED.seconds[name]} |`),
+    ...rows(
+      ['of', 'seconds'],
+      (Object.keys(BILLED) as (keyof typeof BILLED)[]).map((name) => [BILLED[name], `${ASSUMED.seconds[name]}`]),
+    ),
     '',
   ].join('\n');
 
@@ -123,13 +123,19 @@ const prices = (): string =>
   [
     '## Prices',
     '',
-    `List prices of ${REGION} on ${AS_OF}, without any free tier.`,
+    `List prices of ${REGION}, put together on ${AS_OF}; the name of a service leads to AWS's own page of its prices. "AWS": read there on that`,
+    'day, or in a copy without a date; "a summary": read in what somebody else wrote down of it, which the link leads to; "not confirmed":',
+    'widely known, assumed on that day, and to be looked up before anybody relies on it. "Free" is what an account has free every month for all',
+    'that runs in it. Nothing above has it subtracted; an empty cell says only that it was not looked up.',
     '',
-    '| what | US $ | per |',
-    '| --- | --- | --- |',
-    ...(Object.keys(PRICES) as (keyof typeof PRICES)[]).map((name) => {
-      const [what, per, unit] = WORDS[name];
-      return `| ${what} | ${Number((PRICES[name] * per).toPrecision(6))} | ${unit} |`;
-    }),
+    ...rows(
+      ['service', 'what', 'US $', 'per', 'told by', 'free in a month', 'told by whom'],
+      Object.values(PRICES).map(({ page, what, dollars, unit, told, free = ['', ''] }) => [
+        ...[`[${page}](${PAGES[page]})`, what, listed(dollars), unit, told, ...free],
+      ]),
+    ),
     '',
   ].join('\n');
+
+/** As it is listed, whole. */
+const listed = (dollars: number): string => dollars.toLocaleString('en-US', { maximumFractionDigits: 4 });
