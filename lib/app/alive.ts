@@ -2,7 +2,7 @@
  * Alive: which runs may still have processes, by what the record says and nothing else (protocols §6.3). Pure.
  * Guards: in doubt a run lives: a release waits for its fence, and nothing of its folder is removed.
  */
-import { epochOf } from '../job/identity.ts';
+import { attemptOfEpoch } from '../job/identity.ts';
 import { TIMING } from '../job/timing.ts';
 import type { AttemptView } from '../job/view.ts';
 
@@ -13,13 +13,15 @@ export const withinLimit = (attempt: AttemptView, now: number): boolean => {
 };
 
 /**
- * Epochs of the runs of an attempt that are not proved to be over, the next one included where one may yet begin. What ended the last run
- * says nothing of those before it, which the scheduler put back: a lost node's may live on as long as their own limit.
+ * Of a run, by its epoch: not proved to be over. While an attempt is not, none of its runs is: the scheduler may have begun more than the
+ * record knows. What ended the last run says nothing of others, which the scheduler put back: a lost node's may live on as long as their own
+ * limit. An attempt that the record does not know was planned since it was read.
  */
-export const liveEpochs = (attempt: AttemptView, now: number): number[] => {
-  const { n, run, state, processes, requeueIntendedAt } = attempt;
-  const last = state !== 'ended' || requeueIntendedAt !== undefined || (processes !== 'gone' && withinLimit(attempt, now));
-  const earlier = last || (run > 0 && withinLimit(attempt, now));
-  const runs = [...(earlier ? Array.from({ length: run }, (_, i) => i) : []), ...(last ? [run, run + 1] : [])];
-  return runs.map((one) => epochOf(n, one));
-};
+export const isLive =
+  (attempts: readonly AttemptView[], now: number) =>
+  (epoch: number): boolean => {
+    const { n, run } = attemptOfEpoch(epoch);
+    const attempt = attempts[n - 1];
+    if (attempt?.state !== 'ended' || attempt.requeueIntendedAt !== undefined) return true;
+    return (attempt.processes !== 'gone' || run !== attempt.run) && withinLimit(attempt, now);
+  };

@@ -8,7 +8,7 @@
 import { collect, type Doomed } from '../checkpoint/collect.ts';
 import { fixedByBase } from '../job/point.ts';
 import { isObserved, lastAttempt, type View } from '../job/view.ts';
-import { liveEpochs } from './alive.ts';
+import { isLive } from './alive.ts';
 import { readOnlyWords } from './cluster/read-only.ts';
 import { isUnreachable, withSession } from './cluster/session.ts';
 import { refresh } from './load.ts';
@@ -53,12 +53,13 @@ export const collectCheckpoints = async (ports: Ports, view: View, asked: Collec
     const doomed = collect({
       listed: listed.publications,
       points: [...pointsOf(newest), ...listed.bases.map(fixedByBase)].sort((a, b) => a.epoch - b.epoch),
-      live: newest.attempts.flatMap((one) => liveEpochs(one, ports.now())),
+      isLive: isLive(newest.attempts, ports.now()),
       keep: asked.keep,
     });
     const now = doomed.slice(0, MOST_COLLECTED);
     const told = { kind: 'collected' as const, kept: listed.publications.length - doomed.length, items: now };
-    if (asked.dry || now.length === 0) return { ...told, left: doomed.length - now.length };
+    if (asked.dry) return { ...told, left: doomed.length - now.length };
+    // Also where nothing goes: what an earlier call put aside may be left.
     const answer = await session.collect(view.job, spec, now);
     if (answer.kind === 'unreachable') return answer;
     const { markers, saves, failed, left } = answer;

@@ -1,9 +1,9 @@
 /**
- * The checkpoint store in a bucket, over the four things it needs of an object store. A job's root is `s3://<bucket>/<prefix>`; a
- * marker is an empty object, announced by a put on the condition that it is absent, which the store itself decides.
+ * The checkpoint store in a bucket, over the three things it needs of an object store. A job's root is `s3://<bucket>/<prefix>`; a marker is
+ * an empty object, announced by a put on the condition that it is absent, which the store itself decides.
  *
- * Invariants guarded: a listing that ended before its last page is not complete; a condition that could not be decided (409, a
- * timeout) is unknown, never "announced".
+ * Invariants guarded: a listing that ended before its last page is not complete; a condition that could not be decided (409, a timeout) is
+ * unknown, never "announced"; nothing is removed that does not lie below its save.
  */
 import type { Doomed } from './collect.ts';
 import { MOST_MARKERS, PUB, readMarkers } from './layout.ts';
@@ -20,21 +20,29 @@ export interface Objects {
   remove(keys: readonly string[]): Promise<readonly string[]>;
 }
 
+/** Of a listing, or of one save: what is beyond it is left to the next call. */
 const MOST_PAGES = Math.ceil(MOST_MARKERS / 1000);
-const MOST_KEYS_AT_ONCE = 1000;
 
 /** `prefixOf`: the job's root within the bucket, without slashes at its ends. */
 export const createBucketStore = (objects: Objects, prefixOf: (job: string) => string): CheckpointStore => ({
-  list: async (job) => list(objects, `${prefixOf(job)}/${PUB}/`),
+  list: (job, signal) => list(objects, `${prefixOf(job)}/${PUB}/`, signal),
   // Claims and their bases are files of a cluster that has a wrapper; none of those reads its points from a bucket.
   bases: async () => ({ kind: 'complete', points: [] }),
   announce: async (job, publication) => announce(objects, `${prefixOf(job)}/${PUB}/${formatMarker(publication)}`),
-  remove: async (job, doomed) => remove(objects, prefixOf(job), doomed),
+  remove: (job, doomed) => remove(objects, prefixOf(job), doomed),
 });
 
-const list = async (objects: Objects, prefix: string): Promise<Listing> => {
-  const keys = await keysBelow(objects, prefix);
-  return Array.isArray(keys) ? { kind: 'complete', ...readMarkers(keys.map((key) => key.slice(prefix.length))) } : keys;
+const list = async (objects: Objects, prefix: string, signal?: AbortSignal): Promise<Listing> => {
+  const keys: string[] = [];
+  try {
+    for await (const page of pagesBelow(objects, prefix)) {
+      signal?.throwIfAborted();
+      keys.push(...page);
+    }
+    return { kind: 'complete', ...readMarkers(keys.map((key) => key.slice(prefix.length))) };
+  } catch (error) {
+    return unknown(error);
+  }
 };
 
 const announce = async (objects: Objects, key: string): Promise<Announcement> => {
@@ -54,9 +62,9 @@ const remove = async (objects: Objects, prefix: string, doomed: readonly Doomed[
       markers++;
       if (!files) continue;
       const save = `${prefix}/${publication.path}`;
-      const below = await keysBelow(objects, `${save}/`);
-      if (!Array.isArray(below)) throw new Error(below.says);
-      await removeAll(objects, [save, ...below]);
+      // Page by page, so that of the largest save what there was time for is gone.
+      for await (const page of pagesBelow(objects, `${save}/`)) await removeAll(objects, page);
+      await removeAll(objects, [save]);
       saves++;
     } catch (error) {
       failed.push({ path: publication.path, says: unknown(error).says });
@@ -66,26 +74,20 @@ const remove = async (objects: Objects, prefix: string, doomed: readonly Doomed[
 };
 
 const removeAll = async (objects: Objects, keys: readonly string[]): Promise<void> => {
-  for (let i = 0; i < keys.length; i += MOST_KEYS_AT_ONCE) {
-    const stayed = await objects.remove(keys.slice(i, i + MOST_KEYS_AT_ONCE));
-    if (stayed.length > 0) throw new Error(`${stayed.length} objects stayed, ${stayed[0]} among them`);
-  }
+  const stayed = keys.length > 0 ? await objects.remove(keys) : [];
+  if (stayed.length > 0) throw new Error(`${stayed.length} objects stayed, ${stayed[0]} among them`);
 };
 
-const keysBelow = async (objects: Objects, prefix: string): Promise<string[] | Unknown> => {
-  const keys: string[] = [];
+/** All of them, or it throws. */
+const pagesBelow = async function* (objects: Objects, prefix: string): AsyncGenerator<readonly string[]> {
   let from: string | undefined;
-  try {
-    for (let i = 0; i < MOST_PAGES; i++) {
-      const { keys: more, next } = await objects.page(prefix, from);
-      keys.push(...more);
-      if (next === undefined) return keys;
-      from = next;
-    }
-    return { kind: 'unknown', says: `more than ${MOST_MARKERS} objects below ${prefix}` };
-  } catch (error) {
-    return unknown(error);
+  for (let i = 0; i < MOST_PAGES; i++) {
+    const { keys, next } = await objects.page(prefix, from);
+    yield keys;
+    if (next === undefined) return;
+    from = next;
   }
+  throw new Error(`more than ${MOST_MARKERS} objects below ${prefix}`);
 };
 
 const unknown = (error: unknown): Unknown => ({

@@ -19,8 +19,8 @@ export interface Collecting {
   readonly listed: readonly Published[];
   /** Every point of the record and of `bases/`, in the order in which they were fixed. */
   readonly points: readonly Fixed[];
-  /** Epochs of all runs not proved ended with their processes gone, planned ones included. */
-  readonly live: readonly number[];
+  /** Of a run, by its epoch: not proved to have ended with its processes gone; planned ones, and unknown ones, live. */
+  readonly isLive: (epoch: number) => boolean;
   /** How many of those that resolve could pick are kept, at least two. */
   readonly keep: number;
 }
@@ -32,11 +32,11 @@ export interface Doomed {
 }
 
 /** In resolve's order, the oldest first. Throws RangeError when fewer than two would be kept. */
-export const collect = ({ listed, points, live, keep }: Collecting): Doomed[] => {
+export const collect = ({ listed, points, isLive, keep }: Collecting): Doomed[] => {
   if (!Number.isSafeInteger(keep) || keep < LEAST_KEPT) throw new RangeError(`at least ${LEAST_KEPT} saves are kept, not ${keep}`);
   const ordered = [...listed].sort(byResolveOrder);
-  const kept = new Set<Published>([...lastGood(ordered, points, keep), ...ordered.filter(isInUse(points, live))]);
-  const stays = [...kept, ...needed(points, live).map(({ point }) => point)].map(({ path }) => path).filter((path) => path !== '');
+  const kept = new Set<Published>([...lastGood(ordered, points, keep), ...ordered.filter(isInUse(points, isLive))]);
+  const stays = [...kept, ...needed(points, isLive).map(({ point }) => point)].map(({ path }) => path).filter((path) => path !== '');
   return ordered
     .filter((publication) => !kept.has(publication))
     .map((publication) => ({
@@ -59,16 +59,18 @@ const lastGood = (ordered: readonly Published[], points: readonly Fixed[], keep:
 };
 
 /** The base of a run that has not ended, a planned resume point, the last point fixed. */
-const needed = (points: readonly Fixed[], live: readonly number[]): Fixed[] => [
-  ...points.filter(({ epoch }) => live.includes(epoch)),
+const needed = (points: readonly Fixed[], isLive: Collecting['isLive']): Fixed[] => [
+  ...points.filter(({ epoch }) => isLive(epoch)),
   lastFixed(points),
 ];
 
 /** Those, and all in the folder of a live run. */
-const isInUse = (points: readonly Fixed[], live: readonly number[]): ((one: Published) => boolean) => {
-  const alive = new Set(live);
-  const bases = needed(points, live);
-  return (one) => alive.has(one.epoch) || alive.has(epochOfPath(one.path) ?? -1) || bases.some((fixed) => isAt(one, fixed));
+const isInUse = (points: readonly Fixed[], isLive: Collecting['isLive']): ((one: Published) => boolean) => {
+  const bases = needed(points, isLive);
+  return ({ epoch, path, step }) => {
+    const folder = epochOfPath(path);
+    return isLive(epoch) || (folder !== undefined && isLive(folder)) || bases.some((fixed) => isAt({ epoch, path, step }, fixed));
+  };
 };
 
 const isAt = (one: Published, { point }: Fixed): boolean => one.epoch === point.epoch && one.step === point.step && one.path === point.path;

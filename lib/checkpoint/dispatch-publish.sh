@@ -70,6 +70,15 @@ control=${control%/*}
 newline='
 '
 
+# In a folder of our own: a name that another user can guess in a folder of everybody's may be a link of theirs by the time it is written.
+make_scratch() {
+  scratch_folder=$(mktemp -d "${TMPDIR:-/tmp}/dispatch-publish.XXXXXX") || incomplete 'no temporary folder can be made'
+  trap 'rm -rf "$scratch_folder"' EXIT
+  trap 'exit 3' HUP INT TERM
+  scratch=$scratch_folder/list
+  : > "$scratch"
+}
+
 # Bucket --------------------------------------------------------------------------------------------------------------------------
 
 # Where the root is s3://bucket/prefix the job's own credentials announce, by curl where they are in the environment and curl can sign,
@@ -126,6 +135,18 @@ signed() {
   } | curl -q -sS --config - --aws-sigv4 "aws:amz:$region:s3" --connect-timeout 5 --max-time 20 --max-filesize 4194304 \
     -w '\n%{http_code}' -X "$1" "$2" 2>&1
 }
+# As signed, into $answer and $status; three times while a repeat may be answered otherwise. 409: another one was writing the key at that very
+# moment, and may yet fail.
+asked() {
+  tries=0
+  while :; do
+    answer=$(signed "$@")
+    status=${answer##*"$newline"} tries=$((tries + 1))
+    case $status in 409 | 429 | 5?? | 000) ;; *) return 0 ;; esac
+    [ "$tries" -lt 3 ] || return 0
+    sleep "$tries"
+  done
+}
 by_aws() {
   verb=$1
   shift
@@ -168,7 +189,10 @@ read_page() {
         found = inside(part[i], "Key")
         # Asked for this prefix alone: one that reads otherwise was not understood, and must not be left out in silence.
         if (substr(found, 1, length(prefix)) != prefix) exit 1
-        print inside(part[i], "Size") + 0, substr(found, length(prefix) + 1)
+        # As it stands: some awks print a large number as a power of ten.
+        size = inside(part[i], "Size")
+        if (size !~ /^[0-9]+$/) exit 1
+        print size, substr(found, length(prefix) + 1)
       }
       if (inside(text, "IsTruncated") == "true") {
         next_token = inside(text, "NextContinuationToken")
@@ -178,11 +202,17 @@ read_page() {
     }'
 }
 
-# All keys below a prefix, whole or not at all.
+# A store's answer as one line: of an error its status, code and words alone, since S3 goes on with all that was signed.
+brief() {
+  printf '%s' "${1:-no answer}" | tr '\n' ' ' |
+    sed -e 's,^.*<Code>\([^<]*\)</Code> *\(<Message>\([^<]*\)</Message>\)\{0\,1\}.* \([0-9]*\)$,\4 \1 \3,' -e 's,^ *,,' -e 's, *$,,' | cut -c 1-300
+}
+
+# All keys below a prefix, whole or not at all; then $why says why not.
 list_bucket() {
   case $tool in
     aws)
-      by_aws list-objects-v2 --prefix "$1" --query 'Contents[].[Size,Key]' > "$scratch.page" 2> /dev/null || return 1
+      answer=$(by_aws list-objects-v2 --prefix "$1" --query 'Contents[].[Size,Key]' 2>&1 > "$scratch.page") || { why=$(brief "$answer"); return 1; }
       prefix=$1 awk -F '\t' 'NF > 1 { print $1, substr($2, length(ENVIRON["prefix"]) + 1) }' "$scratch.page"
       return 0 ;;
     '') return 1 ;;
@@ -191,47 +221,46 @@ list_bucket() {
   while [ "$pages" -lt 200 ]; do
     pages=$((pages + 1)) query="list-type=2&max-keys=1000&prefix=$(escape "$1" '')"
     [ -z "$from" ] || query="continuation-token=$(escape "$from" '')&$query"
-    answer=$(signed GET "$address/$bucket?$query")
-    [ "${answer##*"$newline"}" = 200 ] || return 1
-    printf '%s\n' "${answer%"$newline"*}" | read_page "$1" > "$scratch.page" || return 1
+    asked GET "$address/$bucket?$query"
+    [ "$status" = 200 ] || { why=$(brief "$answer"); return 1; }
+    printf '%s\n' "${answer%"$newline"*}" | read_page "$1" > "$scratch.page" || { why='its answer cannot be read'; return 1; }
     grep -v '^more ' "$scratch.page"
     from=$(sed -n 's/^more //p' "$scratch.page")
     [ -n "$from" ] || return 0
   done
+  why='it has more than 200 pages'
   return 1
 }
 
 # The empty object of this key, on the condition that there is none. 0 made, 1 there before, 3 neither, and says why.
 put_once() {
   tries=0
-  while [ "$tries" -lt 3 ]; do
-    [ "$tries" -eq 0 ] || sleep "$tries"
-    tries=$((tries + 1))
-    case $tool in
-      curl)
-        answer=$(signed PUT "$address/$bucket/$(escape "$1" /)" 'If-None-Match: *')
-        # 409: another one was writing it at that very moment, and may yet fail.
-        case ${answer##*"$newline"} in 2??) return 0 ;; 412) return 1 ;; 409 | 429 | 5?? | 000) ;; *) break ;; esac ;;
-      aws)
+  case $tool in
+    curl)
+      asked PUT "$address/$bucket/$(escape "$1" /)" 'If-None-Match: *'
+      case $status in 2??) return 0 ;; 412) return 1 ;; esac ;;
+    aws)
+      while [ "$tries" -lt 3 ]; do
+        [ "$tries" -eq 0 ] || sleep "$tries"
+        tries=$((tries + 1))
         if answer=$(by_aws put-object --key "$1" --if-none-match '*' 2>&1); then return 0; fi
         case $answer in
           *PreconditionFailed* | *'(412)'*) return 1 ;;
           *nknown\ options*) answer='this aws cannot write on a condition; it needs a newer one, or curl'; break ;;
           *AccessDenied* | *'(403)'* | *NoSuchBucket* | *redentials*) break ;;
-        esac ;;
-      *) answer=$why; break ;;
-    esac
-  done
-  why=$(printf '%s' "${answer:-no answer}" | tr '\n' ' ' | cut -c 1-300)
+        esac
+      done ;;
+    *) answer=$why ;;
+  esac
+  why=$(brief "$answer")
   return 3
 }
 
 case $DISPATCH_CHECKPOINT_ROOT in s3://*) open_bucket "$DISPATCH_CHECKPOINT_ROOT" ;; esac
 if [ -n "$listing" ]; then
   [ -n "$bucket" ] || invalid '--list is for a root in a bucket'
-  scratch=$(mktemp "${TMPDIR:-/tmp}/dispatch-publish.XXXXXX") || incomplete 'no temporary file can be made'
-  trap 'rm -f "$scratch" "$scratch.page"' EXIT
-  list_bucket "$key/pub/" > "$scratch" || { say "the bucket could not be listed${tool:+ by $tool}"; exit 3; }
+  make_scratch
+  list_bucket "$key/pub/" > "$scratch" || { say "the bucket could not be listed${tool:+ by $tool}: $why"; exit 3; }
   sed 's/^[0-9]* //' "$scratch"
   exit 0
 fi
@@ -527,9 +556,7 @@ if [ -n "$manifest" ]; then
   [ -f "$manifest" ] && [ -r "$manifest" ] || invalid "the manifest $manifest cannot be read"
   case $manifest in /*) ;; *) manifest=$(pwd)/$manifest ;; esac
 fi
-scratch=$(mktemp "${TMPDIR:-/tmp}/dispatch-publish.XXXXXX") || incomplete 'no temporary file can be made'
-trap 'rm -f "$scratch" "$scratch.page"' EXIT
-trap 'exit 3' HUP INT TERM
+make_scratch
 if [ -n "$bucket" ]; then
   [ -n "$tool" ] || incomplete "$why"
   check_bucket

@@ -8,8 +8,8 @@ import type { Fixed, Published } from '../job/point.ts';
 import type { Doomed } from './collect.ts';
 
 export interface CheckpointStore {
-  /** Every marker of the job. */
-  list(job: string): Promise<Listing>;
+  /** Every marker of the job. `signal`: nobody waits for it any more. */
+  list(job: string, signal?: AbortSignal): Promise<Listing>;
   /** Every point that a claim fixed by writing its base. */
   bases(job: string): Promise<Bases>;
   /** Creates the marker. `exists`: it was there before, whoever made it. Throws RangeError for what no marker can say. */

@@ -20,9 +20,20 @@ export class Said extends Error {
   override readonly name = 'Said';
   /** Of the problem, `cli/unreachable` or `cli/not_the_api`. */
   readonly code: string;
-  constructor(code: string, message: string) {
+  /** Of HTTP; 0: nobody answered. */
+  readonly status: number;
+  constructor(code: string, message: string, status = 0) {
     super(message);
     this.code = code;
+    this.status = status;
+  }
+  /** What was asked for may have been done all the same: nobody said that it was not. A gateway gives up before the API does. */
+  get isUntold(): boolean {
+    return this.code.startsWith('cli/') || (this.status >= 500 && this.code !== 'cluster/blocked');
+  }
+  /** The same call may succeed later without anybody's doing. */
+  get isPassing(): boolean {
+    return this.code === 'cli/unreachable' || this.status >= 500 || this.code === 'request/too_many_watches' || this.code === '429';
   }
 }
 
@@ -58,19 +69,36 @@ export const createClient = ({ url, token, fetch: send }: ClientOptions): Client
     });
     const answer = await readBody(response, address.origin);
     if (response.ok) return answer;
-    throw new Said(String(answer['code'] ?? response.status), problemWords(response.status, answer));
+    throw new Said(String(answer['code'] ?? response.status), problemWords(response.status, answer), response.status);
   },
 });
 
 const readBody = async (response: Response, origin: string): Promise<Record<string, unknown>> => {
-  const strange = (): Said => new Said('cli/not_the_api', `${origin} answered ${response.status} with what is no answer of dispatch`);
+  const text = await readText(response).catch((error: unknown) => {
+    throw new Said('cli/unreachable', `the answer of ${origin} broke off: ${reasonOf(error)}`);
+  });
+  const body = text === undefined ? undefined : parsed(text);
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  throw new Said('cli/not_the_api', `${origin} answered ${response.status} with what is no answer of dispatch`, response.status);
+};
+
+/** Undefined beyond the bound: what is not read is not kept. */
+const readText = async (response: Response): Promise<string | undefined> => {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+};
+
+const parsed = (text: string): unknown => {
   try {
-    const text = await response.text();
-    const body: unknown = text.length > MOST_BYTES ? undefined : JSON.parse(text);
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw strange();
-    return body as Record<string, unknown>;
-  } catch (error) {
-    throw error instanceof Said ? error : strange();
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 };
 
@@ -81,9 +109,9 @@ const reasonOf = (error: unknown): string => {
   return cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : error.message;
 };
 
-/** Title, detail, and each fault with its path. */
-const problemWords = (status: number, { title, detail, errors }: Record<string, unknown>): string => {
+/** Title, detail, and each fault with its path. A gateway in front of the API says `message` alone. */
+const problemWords = (status: number, { title, detail, message, errors }: Record<string, unknown>): string => {
   const faults = Array.isArray(errors) ? errors.slice(0, 50) : [];
   const lines = faults.map((fault: { path?: unknown; message?: unknown }) => `  ${fault.path || 'the request'}: ${fault.message}`);
-  return [`${title ?? `status ${status}`}: ${detail ?? ''}`, ...(lines.length > 1 ? lines : [])].join('\n');
+  return [`${title ?? `status ${status}`}: ${detail ?? message ?? ''}`, ...(lines.length > 1 ? lines : [])].join('\n');
 };

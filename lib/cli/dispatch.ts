@@ -6,6 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { runDispatch } from './run-dispatch.ts';
 
+// Whoever reads may have enough, as `head` has: no fault, and nobody is left to tell.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 process.exitCode = await runDispatch(process.argv.slice(2), {
   fetch,
   out: (words) => void process.stdout.write(words),

@@ -17,3 +17,11 @@ export const printable = (text: string): string =>
 
 /** A program's output keeps its lines, and nothing else that a terminal would act upon. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
+/** JSON that means the same, with what a terminal might act upon escaped: JSON itself escapes no control above 0x1f. */
+export const printableJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(UNSAFE, (letter) =>
+    letter === '\n'
+      ? letter
+      : Array.from({ length: letter.length }, (_, i) => `\\u${letter.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+  );

@@ -1,6 +1,7 @@
 /**
  * Run dispatch: the command line as a whole. Answers the exit code: 0 when it did what it says; 1 when the API said no, or a watched job
- * did not succeed; 2 for a mistake in how it was called. Everything outside is handed in, so that a test runs the whole of it.
+ * did not succeed; 2 for a mistake in how it was called; 3 when nobody could say, so that a script never takes an outage for a failed
+ * job. Everything outside is handed in, so that a test runs the whole of it.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { CommanderError } from 'commander';
@@ -37,13 +38,16 @@ export const runDispatch = async (args: readonly string[], around: Around): Prom
     if (!(error instanceof Said)) throw error;
     // Without words: what was printed says it.
     if (error.message !== '') warn(`${printableLines(error.message)}\n`);
-    return 1;
+    return error.isPassing || error.isUntold ? 3 : 1;
   }
 };
 
 const verbsOf = async (options: Everywhere, around: Around): Promise<Verbs> => {
   if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol))
     throw new Mistake(`--url ${options.url}: must be an http or https address`);
+  // Not repeated here: it was on a command line already, and need not be in a log, too.
+  if (new URL(options.url).username !== '' || new URL(options.url).password !== '')
+    throw new Mistake('--url: must not hold a name or password; give a token by --token-file');
   const token = options.tokenFile === undefined ? undefined : await readToken(options.tokenFile);
   const client = createClient({ url: options.url, token, fetch: around.fetch });
   return createVerbs({ ...around, client, json: options.json, readSpec: (file) => readSpec(file, around) });

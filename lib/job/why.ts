@@ -13,7 +13,7 @@ const nodesOf = (outcome: Outcome): string => {
   return Array.isArray(failed) && failed.length > 0 ? ` (${failed.join(', ')})` : '';
 };
 
-/** A cause in words: `preempted`, `out of memory (step)`, `exited with 3`. */
+/** A cause in words: `preempted`, `out of memory (step)`, `launch failed (workdir)`, `exited with 3`. */
 export const causeWords = (outcome: Outcome): string => {
   const { cause, detail } = outcome;
   if (cause === 'exited') return `exited with ${detail['code'] ?? 'an unknown code'}`;
@@ -21,8 +21,11 @@ export const causeWords = (outcome: Outcome): string => {
   return `${cause.replaceAll('_', ' ')}${scopeOf(outcome)}${nodesOf(outcome)}`;
 };
 
-const scopeOf = ({ cause, detail }: Outcome): string =>
-  cause === 'out_of_memory' && typeof detail['scope'] === 'string' ? ` (${detail['scope']})` : '';
+/** What ran out, or what a launch failed at. */
+const scopeOf = ({ cause, detail }: Outcome): string => {
+  const scope = cause === 'out_of_memory' ? detail['scope'] : cause === 'launch_failed' ? detail['stage'] : undefined;
+  return typeof scope === 'string' ? ` (${scope})` : '';
+};
 
 /** The same as what an attempt did or suffered: `was preempted`, `ran out of memory (step)`. */
 export const fateWords = (outcome: Outcome): string => {

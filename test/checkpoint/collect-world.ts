@@ -108,14 +108,14 @@ const decide = (
   { listed, points, live }: { listed: Published[]; points: Fixed[]; live: number[] },
   mutant?: Mutant,
 ): Doomed[] => {
-  if (mutant === 'forgets the live') return collect({ listed, points, live: [], keep });
+  if (mutant === 'forgets the live') return collect({ listed, points, isLive: () => false, keep });
   if (mutant === 'counts all')
     return [...listed]
       .sort(byResolveOrder)
       .slice(0, -keep)
       .filter((one) => !live.includes(one.epoch))
       .map((publication) => ({ publication, files: true }));
-  return collect({ listed, points, live, keep });
+  return collect({ listed, points, isLive: (epoch) => live.includes(epoch), keep });
 };
 
 interface State {

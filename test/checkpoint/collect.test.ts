@@ -14,6 +14,10 @@ const saved = (n: number, run: number, step: number, name = `s${step}`): Publish
 const steps = (doomed: readonly { publication: Published }[]): string[] =>
   doomed.map(({ publication }) => `${publication.path.split('/')[1]}:${publication.step}`);
 const start = fixedByPlan(1, NOTHING());
+const only =
+  (...live: readonly number[]) =>
+  (epoch: number): boolean =>
+    live.includes(epoch);
 const run0 = [10, 20, 30, 40].map((step) => saved(1, 0, step));
 
 describe('P8.4 what may be removed', () => {
@@ -21,13 +25,13 @@ describe('P8.4 what may be removed', () => {
     ['all but the last two that resolve could pick', {}, ['1-0:10', '1-0:20']],
     ['all but the last three', { keep: 3 }, ['1-0:10']],
     ['nothing where there are no more than that', { keep: 4 }, []],
-    ['nothing in the folder of a live run', { live: [epochOf(1, 0)] }, []],
+    ['nothing in the folder of a live run', { isLive: only(epochOf(1, 0)) }, []],
     [
       'the base of a run that has not ended stays, and what it outranked goes',
       {
         points: [start, fixedByPlan(2, run0[1]!)],
         listed: [...run0.slice(0, 2), saved(2, 0, 30), saved(2, 0, 40), saved(2, 0, 50)],
-        live: [epochOf(2, 0)],
+        isLive: only(epochOf(2, 0)),
       },
       ['1-0:10'],
     ],
@@ -36,7 +40,7 @@ describe('P8.4 what may be removed', () => {
       {
         points: [start, fixedByBase({ n: 1, run: 1, base: run0[0]! }), fixedByPlan(2, saved(1, 1, 30))],
         listed: [run0[0]!, saved(1, 1, 20), saved(1, 1, 30), saved(2, 0, 40), saved(2, 0, 50), saved(2, 0, 60)],
-        live: [],
+        isLive: only(),
       },
       ['1-0:10', '1-1:20', '2-0:40'],
     ],
@@ -62,19 +66,19 @@ describe('P8.4 what may be removed', () => {
     ],
     ['nothing of nothing', { listed: [] }, []],
   ])('%s', (_, over, doomed) => {
-    const given = { listed: run0, points: [start], live: [], keep: 2, ...over };
+    const given = { listed: run0, points: [start], isLive: only(), keep: 2, ...over };
     expect(steps(collect(given))).toEqual(doomed);
     expect(steps(collect({ ...given, listed: [...given.listed].reverse() }))).toEqual(doomed);
   });
 
   test.each([1, 0, -1, 1.5, Number.NaN])(
     'fewer than two are never kept: %s',
-    (keep) => void expect(() => collect({ listed: run0, points: [start], live: [], keep })).toThrow(RangeError),
+    (keep) => void expect(() => collect({ listed: run0, points: [start], isLive: only(), keep })).toThrow(RangeError),
   );
 
   describe('files stay', () => {
     const filesOf = (listed: Published[], points: Fixed[] = [start]) =>
-      collect({ listed, points, live: [], keep: 2 }).map(({ publication, files }) => [publication.step, files]);
+      collect({ listed, points, isLive: only(), keep: 2 }).map(({ publication, files }) => [publication.step, files]);
 
     test('where a kept save lies at the same place', () =>
       void expect(filesOf([1, 2, 3].map((step) => saved(1, 0, step, 'last')))).toEqual([[1, false]]));
@@ -97,7 +101,7 @@ describe('P8.4 what may be removed', () => {
     for (let n = 1; n <= 200; n++) {
       listed.push(saved(n, 0, n * 10), saved(n, 0, n * 10 + 5));
       points.push(fixedByPlan(n + 1, saved(n, 0, n * 10 + 5)));
-      const doomed = new Set(collect({ listed, points, live: [epochOf(n + 1, 0)], keep: 2 }).map(({ publication }) => publication));
+      const doomed = new Set(collect({ listed, points, isLive: only(epochOf(n + 1, 0)), keep: 2 }).map(({ publication }) => publication));
       listed = listed.filter((one) => !doomed.has(one));
       expect(listed).toContainEqual(saved(n, 0, n * 10 + 5));
       expect(listed.length).toBeLessThanOrEqual(3);

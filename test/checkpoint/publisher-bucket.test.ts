@@ -2,7 +2,7 @@
  * P8.1 with an `s3://` root: the real dispatch-publish against a server that speaks S3 and checks signatures, and the supervisor's own
  * listing of what it announced. The poorest node has curl and busybox; where aws announces, a stand-in says how it is called.
  */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -91,6 +91,22 @@ describe.each(shells())('P8.1 a root in a bucket, under $name', (shell) => {
     expect(calls).not.toContain(CREDENTIALS.accessKeyId);
   });
 
+  test('what it writes aside lies in a folder of its own, closed to others, and goes', async () => {
+    const at = given(shell);
+    await torch(at);
+    const folder = join(at.run.control, 'tmp');
+    mkdirSync(folder);
+    const look = `ls -l '${folder}' >> '${join(at.run.control, 'seen')}'`;
+    at.run.shadow('curl', `#!/bin/sh\n${look}\nexec ${placeOf('curl')} "$@"\n`);
+    expect(await at.publish(['9', 'step 9'], { TMPDIR: folder })).toMatchObject({ code: 0 });
+    expect(await at.publish(['--list'], { TMPDIR: folder })).toMatchObject({ code: 0 });
+    const seen = readFileSync(join(at.run.control, 'seen'), 'utf8').split('\n');
+    const entries = seen.filter((line) => line.includes('dispatch-publish.'));
+    expect(entries.length).toBeGreaterThan(1);
+    for (const entry of entries) expect(entry).toMatch(/^drwx------/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('what is not whole is not announced', async () => {
     const at = given(shell);
     await at.put('s/__0_0.distcp', 'tensor');
@@ -174,11 +190,46 @@ describe.each(shells())('P8.1 a root in a bucket, under $name', (shell) => {
     const at = given(shell);
     await torch(at);
     const refused = await at.publish(['9', 'step 9'], { AWS_SECRET_ACCESS_KEY: 'wrong' });
-    expect(refused).toMatchObject({ code: PUBLISHER_EXIT.incomplete, err: expect.stringContaining('could not be listed') });
+    const notListed = 'the bucket could not be listed by curl:';
+    expect(refused).toMatchObject({
+      code: PUBLISHER_EXIT.incomplete,
+      err: `dispatch-publish: not published: ${notListed} 403 SignatureDoesNotMatch\n`,
+    });
     s3.answer(503);
-    expect(await at.publish(['9', 'step 9'])).toMatchObject({ code: PUBLISHER_EXIT.incomplete });
+    const failed = await at.publish(['9', 'step 9']);
+    expect(failed).toMatchObject({ code: PUBLISHER_EXIT.incomplete, err: `dispatch-publish: not published: ${notListed} 503\n` });
+    expect(await at.publish(['--list'])).toMatchObject({ code: PUBLISHER_EXIT.incomplete, err: `dispatch-publish: ${notListed} 503\n` });
     s3.answer(undefined);
     expect(await at.publish(['9', 'step 9'])).toMatchObject({ code: 0 });
+  });
+
+  test('one answer that was lost or put off costs a repeat, not the save, nor a later run its start', async () => {
+    const at = given(shell);
+    await torch(at);
+    const nth = join(at.run.control, 'nth');
+    // Every second request: a page, then the announcement, then a page again.
+    at.run.shadow(
+      'curl',
+      `#!/bin/sh
+case $1 in --version) exec ${placeOf('curl')} "$@" ;; esac
+if [ -e '${nth}' ]; then rm '${nth}'; exec ${placeOf('curl')} "$@"; fi
+: > '${nth}'; cat > /dev/null; printf '<Error/>\\n503'
+`,
+    );
+    expect(await at.publish(['9', 'step 9'])).toMatchObject({ code: 0, err: '' });
+    expect(await at.publish(['--list'])).toMatchObject({ code: 0, err: '' });
+    expect(await at.listed()).toHaveLength(1);
+  });
+
+  test('of a refusal the code and words are said, and nothing of what was signed', async () => {
+    const at = given(shell);
+    await torch(at);
+    const body =
+      '<?xml version="1.0"?>\\n<Error><Code>AccessDenied</Code><Message>not yours</Message><CanonicalRequest>x-amz-security-token:t</CanonicalRequest></Error>';
+    at.run.shadow('curl', `#!/bin/sh\ncase $1 in --version) echo 'curl 8.0.0' ;; *) printf '${body}\\n403' ;; esac\n`);
+    expect((await at.publish(['9', 'step 9'])).err).toBe(
+      'dispatch-publish: not published: the bucket could not be listed by curl: 403 AccessDenied not yours\n',
+    );
   });
 
   test('without credentials, or with a curl that cannot sign, it says what is needed', async () => {
@@ -254,6 +305,11 @@ esac
     expect(await at.publish(['9', 'step 9'], none)).toMatchObject({
       code: PUBLISHER_EXIT.incomplete,
       err: expect.stringContaining('AccessDenied'),
+    });
+    at.run.shadow('aws', '#!/bin/sh\necho "An error occurred (ExpiredToken) when calling ListObjectsV2" >&2\nexit 254\n');
+    expect(await at.publish(['9', 'step 9'], none)).toMatchObject({
+      code: PUBLISHER_EXIT.incomplete,
+      err: expect.stringContaining('could not be listed by aws: An error occurred (ExpiredToken)'),
     });
   });
 

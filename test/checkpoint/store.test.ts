@@ -309,3 +309,20 @@ describe('s3 alone', () => {
     ['/bucket/x', undefined],
   ])('the root %s', (root, parts) => expect(parseBucketRoot(root)).toEqual(parts));
 });
+
+test('P8.4 of a save that has more objects than one call lists, what was reached is gone', async () => {
+  let listed = 0;
+  const gone: string[] = [];
+  const endless: Objects = {
+    page: async () => ({ keys: [`k${listed++}`], next: 'more' }),
+    putEmpty: async () => 'created',
+    remove: async (keys) => {
+      gone.push(...keys);
+      return [];
+    },
+  };
+  const said = await createBucketStore(endless, (job) => job).remove(JOB, [{ publication: saved(1, 0, 1), files: true }]);
+  expect(said).toMatchObject({ markers: 1, saves: 0, failed: [{ says: expect.stringContaining('more than 200000 objects') }] });
+  expect(gone).toContain('k0');
+  expect(gone).toHaveLength(listed + 1);
+});

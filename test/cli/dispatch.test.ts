@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runDispatch } from '../../lib/cli/run-dispatch.ts';
 import { given, SPEC, scripted } from '../api/given.ts';
@@ -22,10 +23,11 @@ const cli = async () => {
   const token = await file('token', 'ada\n');
   await chmod(token, 0o600);
   const asked: string[] = [];
-  let lost = 0;
-  const loseAnswer = (): void => {
-    lost = 1;
+  const lost = (): never => {
+    throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) });
   };
+  /** What becomes of the answers from now on, in order; those after them arrive as they are. */
+  const network: ((answer: Response) => Response)[] = [];
   const run = async (args: readonly string[], as = token) => {
     const said = { out: '', warned: '' };
     let code: number | undefined;
@@ -35,10 +37,7 @@ const cli = async () => {
         const { pathname, search } = new URL(String(address));
         asked.push(`${init?.method} ${pathname}${search}`);
         const answer = await world.api.request(`${pathname}${search}`, { ...init, signal: null } as RequestInit);
-        lost -= 1;
-        if (lost === 0)
-          throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) });
-        return answer;
+        return network.shift()?.(answer) ?? answer;
       },
       out: (text) => {
         said.out += text;
@@ -54,10 +53,16 @@ const cli = async () => {
       code = answer;
       return answer;
     });
-    for (let i = 0; i < 4000 && code === undefined; i++) await world.clock.advance(1000);
+    // Files are read in real time, before the first call: the clock waits for it.
+    const before = asked.length;
+    for (let i = 0; i < 100_000 && asked.length === before && code === undefined; i++) await setImmediate();
+    for (let i = 0; i < 4000 && code === undefined; i++) {
+      await setImmediate();
+      await world.clock.advance(1000);
+    }
     return { code: await ends, ...said };
   };
-  return { ...world, run, asked, loseAnswer };
+  return { ...world, run, asked, network, lost };
 };
 
 describe('plan and submit', () => {
@@ -93,14 +98,41 @@ describe('plan and submit', () => {
     expect(out).toContain('exited with 3');
   });
 
-  test('when the answer is lost it says how to repeat it, and the repeat is the same job', async () => {
-    const { run, loseAnswer, memory } = await cli();
-    loseAnswer();
-    const lost = await run(['submit', '-']);
-    expect(lost).toMatchObject({ code: 1, out: '' });
-    const key = /repeat it with --key (\S+),/.exec(lost.warned)?.[1];
+  const gateway = (): Response => new Response('{"message":"Endpoint request timed out"}', { status: 504 });
+  const brokenOff = (): Response => new Response(new ReadableStream({ start: (at) => at.error(new Error('reset')) }));
+  test.each([
+    ['lost', undefined, 'ECONNRESET'],
+    ['a gateway’s, which gave up first', gateway, 'status 504: Endpoint request timed out'],
+    ['a proxy’s', () => new Response('<html>', { status: 200 }), 'what is no answer of dispatch'],
+    ['broken off', brokenOff, 'broke off: reset'],
+  ])('when the answer is %s it says how to repeat it, exit 3, and the repeat is the same job', async (_, instead, says) => {
+    const { run, network, lost, memory } = await cli();
+    network.push(instead ?? lost);
+    const said = await run(['submit', '-']);
+    expect(said).toMatchObject({ code: 3, out: '', warned: expect.stringContaining(says) });
+    const key = /repeat it with --key (\S+),/.exec(said.warned)?.[1];
     expect((await run(['submit', '-', '--key', String(key)])).code).toBe(0);
     expect(memory.dump().jobs.size).toBe(1);
+  });
+
+  test('an outage while a job is watched is not its end', async () => {
+    const { run, network, lost } = await cli();
+    const [submitted] = [(answer: Response) => answer];
+    network.push(submitted, submitted, lost, gateway, () => new Response('{"code":"request/too_many_watches"}', { status: 429 }));
+    const { code, out, warned } = await run(['submit', '-', '--watch']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/\n\nSucceeded[^\n]*\n/);
+    expect(warned.match(/; again in \d s\n/g)).toEqual(['; again in 1 s\n', '; again in 2 s\n', '; again in 4 s\n']);
+  });
+
+  test('what cannot be asked at all is told at once, exit 3', async () => {
+    const { run, network, lost, asked } = await cli();
+    network.push(lost);
+    expect(await run(['watch', '0000000000000000'])).toMatchObject({
+      code: 3,
+      warned: 'http://dispatch.test cannot be asked: ECONNRESET\n',
+    });
+    expect(asked).toHaveLength(1);
   });
 });
 
@@ -138,7 +170,21 @@ describe('what the API refuses', () => {
       random: () => 0,
       input: async () => '',
     });
-    expect([code, warned.join('')]).toEqual([1, 'http://127.0.0.1:8080 answered 200 with what is no answer of dispatch\n']);
+    expect([code, warned.join('')]).toEqual([3, 'http://127.0.0.1:8080 answered 200 with what is no answer of dispatch\n']);
+  });
+
+  test('an answer without end is read up to a bound', async () => {
+    const { run, network } = await cli();
+    let pulled = 0;
+    const endless = new ReadableStream({
+      pull: (at) => {
+        pulled += 1;
+        at.enqueue(new Uint8Array(1024 * 1024));
+      },
+    });
+    network.push(() => new Response(endless));
+    expect(await run(['jobs'])).toMatchObject({ code: 3, warned: expect.stringContaining('no answer of dispatch') });
+    expect(pulled).toBeLessThan(20);
   });
 });
 
@@ -149,11 +195,13 @@ describe('how it is called', () => {
     [['collect', 'x', '--keep', '1'], 'a whole number from 2 to 1000'],
     [['plan', '/nowhere/spec.json'], '/nowhere/spec.json: cannot be read (ENOENT)'],
     [['--url', 'ftp://x', 'jobs'], 'must be an http or https address'],
+    [['--url', 'http://me:hunter2@x', 'jobs'], '--url: must not hold a name or password; give a token by --token-file\n'],
   ])('%j is a mistake, exit 2, and asks nothing', async (args, says) => {
     const { run, asked } = await cli();
     const said = await run(args);
     expect(said.code).toBe(2);
     expect(said.warned).toContain(says);
+    expect(said.warned).not.toContain('hunter2');
     expect(asked).toEqual([]);
   });
 
@@ -212,6 +260,43 @@ describe('a running job', () => {
     const { code, out } = await follows;
     expect(code).toBe(0);
     expect(out.length).toBeGreaterThan(100);
+  });
+
+  test('followed over a relaunch, nothing of either attempt is lost', async () => {
+    const { run, submit, until } = await cli();
+    const job = await submit({
+      ...scripted([{ program: { runsSeconds: 100, ends: 'preempted' } }, { program: { runsSeconds: 200 } }]),
+      policy: {
+        rules: [{ on: ['preempted'], do: { relaunch: { max: 3, from: 'scratch', backoff: { initial: '1s' } } } }],
+        unmatched: 'stop',
+        limits: { attempts: 2 },
+      },
+    });
+    await until(job, (status) => status['state'] === 'running');
+    const { code, out } = await run(['output', job, '--follow']);
+    expect(code).toBe(0);
+    const whole = await Promise.all([1, 2].map((n) => run(['output', job, '--attempt', String(n)])));
+    expect(whole.every((one) => one.out.length > 50)).toBe(true);
+    expect(out).toBe(whole.map((one) => one.out).join(''));
+  });
+
+  test('lists go on behind short and empty pages, and say where they stop', async () => {
+    const { run, network, asked } = await cli();
+    const page = (ids: readonly string[], nextCursor?: string) => () =>
+      new Response(JSON.stringify({ items: ids.map((id) => ({ id })), nextCursor }));
+    network.push(page([], 'a'), page(['x'], 'b'), page(['y', 'z'], 'c'));
+    expect((await run(['jobs', '--state', 'failed', '--limit', '3'])).out).toMatch(/^x\ny\nz\nthere are more: .*\n$/);
+    expect(asked).toEqual(['limit=3', 'limit=3&cursor=a', 'limit=2&cursor=b'].map((query) => `GET /jobs?state=failed&${query}`));
+  });
+
+  test('words of others steer no terminal, as JSON neither', async () => {
+    const { run, network } = await cli();
+    const hostile = { id: '\x9b2J\u202e\u{e0041}\x7f', name: 'line\nline' };
+    const answer = (): Response => new Response(JSON.stringify({ items: [hostile] }));
+    network.push(answer, answer);
+    const shown = [await run(['jobs']), await run(['jobs', '--json'])].map(({ out }) => out);
+    for (const out of shown) expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(String(shown[1]))).toEqual({ items: [hostile] });
   });
 
   test('with --json the answer itself is printed', async () => {

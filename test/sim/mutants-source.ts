@@ -159,6 +159,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  if (always || now > 0) return always;\n',
   ),
   of(
+    'asked-counts-as-silent',
+    'P2.8: a supervisor that waits for an answer as it was promised is not replaced',
+    RECONCILE,
+    'isSilent(now, [now.wake, asked], ports.now(), always)',
+    'isSilent(now, [now.wake], ports.now(), always)',
+  ),
+  of(
     'sent-under-another’s-plan',
     'P3.1: only the committer of attempt_planned sends',
     SUBMIT,
@@ -192,6 +199,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     SETTLE,
     'const firstAt = watch.settle?.commit === attempt.plannedCommit ? watch.settle.absentAt : undefined;',
     'const firstAt = 0 as number | undefined;',
+  ),
+  of(
+    'absent-create-believed',
+    'P3.5: on Kubernetes nothing is ever said never to land',
+    SETTLE,
+    "attempt.gate.mechanism === 'suspend' ? createAgain",
+    'attempt.n < 0 ? createAgain',
   ),
   of(
     'sweep-takes-the-bound',
@@ -270,6 +284,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     DIGEST,
     '    if (look.now - since < TIMING.evidenceWaitSeconds * 1000)\n',
     '    if (look.now - since < 0)\n',
+  ),
+  of(
+    'cancel-says-never-ran',
+    'P5.3: whether a program ran is the evidence’s word, never the cancel’s',
+    'lib/job/attribution.ts',
+    "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
+    "const ran = attempt.startedAt === undefined ? 'no' : 'yes';",
   ),
   of(
     'one-record-costs-all',

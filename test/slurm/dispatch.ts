@@ -3,6 +3,7 @@
  * DynamoDB protocol server that is another process; or the system in this process, for what the command line does not do.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { planJob } from '../../lib/app/plan-job.ts';
@@ -48,6 +49,28 @@ export const startTable = async (): Promise<Table> => {
       AWS_SECRET_ACCESS_KEY: 'local',
     },
     stop: () => server.kill('SIGKILL'),
+  };
+};
+
+/** A bucket in a process of its own: programs wait for its answers while a test waits for a command. */
+export const startBucket = async (): Promise<{ readonly url: string; readonly bucket: string; stop(): Promise<void> }> => {
+  const program = `import { startS3 } from './test/checkpoint/s3-server.ts';
+const { url, bucket, close } = await startS3();
+process.stdin.on('end', close).resume();
+console.log(JSON.stringify({ url, bucket }));`;
+  const server = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const ended = once(server, 'exit');
+  const line = await until('the bucket', 30, () => (said.endsWith('\n') ? said : undefined));
+  return {
+    ...(JSON.parse(line) as { readonly url: string; readonly bucket: string }),
+    stop: async () => {
+      server.stdin.end();
+      await ended;
+    },
   };
 };
 

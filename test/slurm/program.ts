@@ -11,13 +11,27 @@ import { existsSync, readFileSync } from 'node:fs';
  * | both STEP | saves, and announces by dispatch-publish: the marker, then the API |
  * | post LABEL TOKEN JOB EPOCH STEP [PATH] | reports over the API alone, with the token in that file; adds `LABEL <status> <code>` to `said` |
  * | await NAME | waits until the test makes that file in the job's checkpoint root |
+ *
+ * With a root in a bucket `save` stores by S3_URL and the environment's own keys, and what the test reads is in NOTES/<job>.
  */
 export const WORDS = `#!/bin/bash
 set -eu
-root=$DISPATCH_CHECKPOINT_ROOT
+case $DISPATCH_CHECKPOINT_ROOT in s3://*) root=$NOTES/$DISPATCH_JOB; mkdir -p "$root" ;; *) root=$DISPATCH_CHECKPOINT_ROOT ;; esac
 printf '%s %s %s\\n' "$DISPATCH_ATTEMPT" "$SLURM_JOB_ID" "\${DISPATCH_RESUME_STEP:--}" >> "$root/starts"
-if [ -n "\${DISPATCH_RESUME_FROM:-}" ]; then [ "$(cat "$DISPATCH_RESUME_FROM/weights")" = "$DISPATCH_RESUME_STEP" ]; fi
+s3() {
+  printf 'user = "%s:%s"\\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" |
+    curl -q -sSf --config - --aws-sigv4 aws:amz:us-east-1:s3 --max-time 30 -H "x-amz-content-sha256: $(sha256sum < "$1" | cut -c 1-64)" "\${@:2}"
+}
+weights() { case $1 in s3://*) s3 /dev/null "$S3_URL/\${1#s3://}/weights" ;; *) cat "$1/weights" ;; esac; }
+if [ -n "\${DISPATCH_RESUME_FROM:-}" ]; then [ "$(weights "$DISPATCH_RESUME_FROM")" = "$DISPATCH_RESUME_STEP" ]; fi
+store() {
+  printf '%s\\n' "$1" > "$root/weights"
+  s3 "$root/weights" -X PUT -H 'content-type: application/octet-stream' --data-binary "@$root/weights" "$S3_URL/\${DISPATCH_EXEC_DIR#s3://}/step-$1/weights"
+  printf '%s  weights\\n' "$(wc -c < "$root/weights")" > "$root/MANIFEST"
+}
+manifest() { case $DISPATCH_EXEC_DIR in s3://*) printf %s "$root/MANIFEST" ;; *) printf %s "$DISPATCH_EXEC_DIR/step-$1/MANIFEST" ;; esac; }
 save() {
+  case $DISPATCH_EXEC_DIR in s3://*) store "$1"; return 0 ;; esac
   mkdir "$DISPATCH_EXEC_DIR/step-$1"
   printf '%s\\n' "$1" > "$DISPATCH_EXEC_DIR/step-$1/weights"
   ( cd "$DISPATCH_EXEC_DIR/step-$1" && sha256sum weights > MANIFEST && sync weights MANIFEST )
@@ -30,7 +44,7 @@ marker() {
 }
 announce() {
   local code=0
-  dispatch-publish --manifest "$DISPATCH_EXEC_DIR/step-$1/MANIFEST" "$1" "$DISPATCH_EXEC_DIR/step-$1" 2>> "$root/publisher" || code=$?
+  dispatch-publish --manifest "$(manifest "$1")" "$1" "$DISPATCH_EXEC_DIR/step-$1" 2>> "$root/publisher" || code=$?
   printf 'announce-%s %s\\n' "$1" "$code" >> "$root/said"
 }
 both() { save "$1"; announce "$1"; }

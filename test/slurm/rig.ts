@@ -39,8 +39,13 @@ export const rootFor = (name: string): string => {
   return root;
 };
 
-/** The configuration file of a cluster `lab` for that root; `more` is laid over the cluster. */
-export const configurationFor = (name: string, root: string, more: Readonly<Record<string, unknown>> = {}): string => {
+/** The configuration file of a cluster `lab` for that root; `more` is laid over the cluster, `beside` stands beside the clusters. */
+export const configurationFor = (
+  name: string,
+  root: string,
+  more: Readonly<Record<string, unknown>> = {},
+  beside: Readonly<Record<string, unknown>> = {},
+): string => {
   const hostKey = readFileSync(`${DIR}/ssh/host_ed25519.pub`, 'utf8').split(' ').slice(0, 2).join(' ').trim();
   const configuration = {
     clusters: [
@@ -55,6 +60,7 @@ export const configurationFor = (name: string, root: string, more: Readonly<Reco
         ...more,
       },
     ],
+    ...beside,
   };
   const path = `${DIR}/run/${name}.json`;
   writeFileSync(path, JSON.stringify(configuration, null, 2));
@@ -89,7 +95,11 @@ export const publicationsOf = (root: string, job: string): string[] => {
 };
 
 /** bob takes all of these nodes for a while, by a partition that preempts theirs. */
-export const preempt = (nodes: string, seconds: number, partition: 'urgent' | 'apart-urgent' | 'aside-urgent' = 'urgent'): string =>
+export const preempt = (
+  nodes: string,
+  seconds: number,
+  partition: 'urgent' | 'apart-urgent' | 'aside-urgent' | 'away-urgent' = 'urgent',
+): string =>
   as(
     'bob',
     `sbatch --parsable -p ${partition} -w ${nodes} --exclusive --mem=100 --time=1 --output=/dev/null --wrap='sleep ${seconds}'`,

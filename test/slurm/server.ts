@@ -38,8 +38,12 @@ export interface Server {
   tag(): string;
 }
 
-/** `configure` is told the API's address, and answers with the path of the configuration file. */
-export const newServer = async (name: string, configure: (url: string) => string): Promise<Server> => {
+/** `configure` is told the API's address, and answers with the path of the configuration file; `environment` is what it finds beside ours. */
+export const newServer = async (
+  name: string,
+  configure: (url: string) => string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Server> => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   // A folder of its own for each run of the tests, although the cluster may have been left up.
@@ -72,6 +76,7 @@ export const newServer = async (name: string, configure: (url: string) => string
       if (child) throw new Error('it runs already');
       const started = spawn('npm', ['start', '--silent', '--', '--port', String(port), '--data', data, '--config', config], {
         cwd: PROJECT,
+        env: { ...process.env, ...environment },
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
       });

@@ -5,15 +5,20 @@ import type { ShownCheckpoint } from '../../app/list-checkpoints.ts';
 import { LEAST_KEPT } from '../../checkpoint/collect.ts';
 import { STANDINGS } from '../../checkpoint/resolve.ts';
 import { attemptOfEpoch } from '../../job/identity.ts';
+import type { Published } from '../../job/point.ts';
 import { instant } from './job.ts';
+
+const published = {
+  epoch: z.int().min(0),
+  attempt: z.int().min(0),
+  run: z.int().min(0),
+  trainingStep: z.int().min(0),
+  path: z.string().meta({ description: 'Relative to the job’s checkpoint root.' }),
+};
 
 export const checkpointSchema = z
   .strictObject({
-    epoch: z.int().min(0),
-    attempt: z.int().min(0),
-    run: z.int().min(0),
-    trainingStep: z.int().min(0),
-    path: z.string().meta({ description: 'Relative to the job’s checkpoint root.' }),
+    ...published,
     standing: z.enum(STANDINGS),
     latest: z.boolean().meta({ description: 'What the next run resumes from, as things are.' }),
     sizeBytes: z.int().min(0).optional(),
@@ -43,11 +48,7 @@ export const collectedSchema = z
       .array(
         z
           .strictObject({
-            epoch: z.int().min(0),
-            attempt: z.int().min(0),
-            run: z.int().min(0),
-            trainingStep: z.int().min(0),
-            path: z.string().meta({ description: 'Relative to the job’s checkpoint root.' }),
+            ...published,
             files: z
               .boolean()
               .meta({ description: 'False: its announcement alone; files that something else needs, or that no run wrote, stay.' }),
@@ -65,38 +66,29 @@ export const publishedSchema = z
   .strictObject({ recorded: z.boolean().meta({ description: 'False: the record is long, and the marker alone counts.' }) })
   .meta({ id: 'Published' });
 
-export const checkpointOf = ({
-  epoch,
-  step,
-  path,
-  standing,
-  latest,
-  sizeBytes,
-  reportedAt,
-}: ShownCheckpoint): z.infer<typeof checkpointSchema> => {
+const publishedOf = ({ epoch, step, path }: Published) => {
   const { n, run } = attemptOfEpoch(epoch);
-  return {
-    epoch,
-    attempt: n,
-    run,
-    trainingStep: step,
-    path,
-    standing,
-    latest,
-    ...(sizeBytes === undefined ? {} : { sizeBytes }),
-    ...(reportedAt === undefined ? {} : { reportedAt: new Date(reportedAt).toISOString() }),
-  };
+  return { epoch, attempt: n, run, trainingStep: step, path };
 };
+
+export const checkpointOf = (shown: ShownCheckpoint): z.infer<typeof checkpointSchema> => ({
+  ...publishedOf(shown),
+  standing: shown.standing,
+  latest: shown.latest,
+  ...(shown.sizeBytes === undefined ? {} : { sizeBytes: shown.sizeBytes }),
+  ...(shown.reportedAt === undefined ? {} : { reportedAt: new Date(shown.reportedAt).toISOString() }),
+});
 
 export const collectedOf = (
   { kept, items, left }: Extract<Collected, { kind: 'collected' }>,
   dry: boolean,
 ): z.infer<typeof collectedSchema> => ({
   dry,
-  items: items.map(({ publication: { epoch, step, path }, files, failed }) => {
-    const { n, run } = attemptOfEpoch(epoch);
-    return { epoch, attempt: n, run, trainingStep: step, path, files, ...(failed === undefined ? {} : { failed }) };
-  }),
+  items: items.map(({ publication, files, failed }) => ({
+    ...publishedOf(publication),
+    files,
+    ...(failed === undefined ? {} : { failed }),
+  })),
   kept,
   left,
 });

@@ -31,9 +31,17 @@ put_aside() {
   rm -f "$aside"
 }
 [ -e "$f/${name}" ] || put_aside 2> /dev/null
-${mark === 'stop' ? 'rm -f "$c/secrets/"*\n' : ''}ask mark cat "$f/${name}"
+${mark === 'stop' ? 'rm -f "$c/secrets/"*\n' : dropEarlier(mark.n)}ask mark cat "$f/${name}"
 ${ASK_CLOCK}`;
 };
+
+/** Attempts that this mark keeps from running for ever need their secrets no more: neither one that never ran, nor one that might run again. */
+const dropEarlier = (n: number): string => `for s in "$c/secrets/"*; do
+  k=\${s##*/}
+  case $k in '' | *[!0-9]*) continue ;; esac
+  if [ "$k" -lt ${n} ] && [ -e "$f/${n}" ]; then rm -f "$s"; fi
+done
+`;
 
 export const readFence = (asked: Asked): FenceAnswer => {
   if (asked.kind === 'unreachable') return { kind: 'unreachable', says: asked.says };

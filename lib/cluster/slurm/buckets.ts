@@ -42,20 +42,23 @@ export const bucketPublications = async (
   ms: number,
 ): Promise<readonly Publication[] | undefined> => {
   if (!open) return undefined;
+  // A job can announce any number, and what is listed for nobody would fill the memory of all.
+  const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
-    return await Promise.race([list(open, root, job), late]);
+    return await Promise.race([list(open, root, job, over.signal), late]);
   } finally {
     clearTimeout(timer);
+    over.abort();
   }
 };
 
-const list = async (open: OpenBucket, root: string, job: string): Promise<readonly Publication[] | undefined> => {
+const list = async (open: OpenBucket, root: string, job: string, signal: AbortSignal): Promise<readonly Publication[] | undefined> => {
   const store = await open(root);
   if ('says' in store) return undefined;
-  const listing = await store.list(job);
+  const listing = await store.list(job, signal);
   return listing.kind === 'complete' ? listing.publications : undefined;
 };

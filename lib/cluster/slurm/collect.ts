@@ -27,7 +27,8 @@ drop() {
   [ -e "$real/$3" ] || [ -h "$real/$3" ] || { tell "$1" save; return 0; }
   at=$(cd -P -- "$real/\${3%/*}" 2> /dev/null && pwd -P)
   [ "$at" = "$real/\${3%/*}" ] || { tell "$1" 'a link is in its path: what it leads to is not removed'; return 0; }
-  mv -f -- "$real/$3" "$real/$4" 2> /dev/null || { tell "$1" 'it could not be put aside'; return 0; }
+  # Of this call alone: what an earlier one put aside for the same step may be a folder, and would take this one in.
+  mv -f -- "$real/$3" "$real/$4-$$" 2> /dev/null || { tell "$1" 'it could not be put aside'; return 0; }
   tell "$1" save
 }
 tell begun ''

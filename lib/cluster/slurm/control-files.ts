@@ -32,6 +32,18 @@ export const parseMarker = (name: string): Publication | undefined => {
 /** The start of every marker of attempt n: all digits of the epoch but the six of the run. */
 export const markerPrefix = (n: number): string => String(epochOf(n, 0)).padStart(20, '0').slice(0, 14);
 
+/**
+ * Shell function: the base in a file as a line of parseBases. By the block: the file is the job's own, may be of any size, and a shell reads a
+ * line byte by byte until it ends.
+ */
+export const READ_BASE = `base() {
+  [ -f "$1" ] || return 0
+  d_base=$(dd if="$1" bs=512 count=1 2> /dev/null | tr -d '\\000')
+  printf '%s %s\\n' "\${1##*/}" "\${d_base%%
+*}"
+}
+`;
+
 /** Lines of `<n>-<run> <point>`: what the claims of a job fixed. */
 export const parseBases = (text: string): readonly { readonly n: number; readonly run: number; readonly base: Point }[] =>
   text.split('\n').flatMap((line) => {

@@ -11,7 +11,7 @@ import { parseIdentity } from '../../job/identity.ts';
 import { runsOf } from '../../job/point.ts';
 import type { Publication, Target } from '../port.ts';
 import type { RunFiles } from './classify.ts';
-import { markerPrefix, parseBases, parseMarker, parseRefusal, parseResult } from './control-files.ts';
+import { markerPrefix, parseBases, parseMarker, parseRefusal, parseResult, READ_BASE } from './control-files.ts';
 import type { Wanted } from './look.ts';
 import { checkpointsOf, controlOf, isBucket, type Root } from './paths.ts';
 import { type Answers, shell } from './remote.ts';
@@ -27,7 +27,7 @@ const NEWEST = 20;
 const MOST_BASES = 1000;
 
 /** `[ -f ]` before every read: a pipe in place of a file would keep its reader, and all other jobs, waiting. */
-const FUNCTIONS = `first() { tail -c 65536 "$1" | grep -m 1 '^srun: error: .* tasks* [0-9,-]*: '; }
+const FUNCTIONS = `${READ_BASE}first() { tail -c 65536 "$1" | grep -m 1 '^srun: error: .* tasks* [0-9,-]*: '; }
 publications() {
   names=$(timeout -s KILL 5 ls -1 "$1/pub") || return $?
   printf '%s\\n' "$names" | grep "^$2" | head -n ${MOST_MARKERS}
@@ -35,9 +35,7 @@ publications() {
 }
 runs() { ls -1 "$1" 2> /dev/null | grep -x "$2-[0-9]\\{1,6\\}" | sort -t - -k 2n | tail -n "$3"; }
 bases() {
-  runs "$1" "$2" ${MOST_BASES} | while read -r r; do
-    if [ -f "$1/$r" ]; then read -r l < "$1/$r" && printf '%s %.512s\\n' "$r" "$l"; fi
-  done
+  runs "$1" "$2" ${MOST_BASES} | while read -r r; do base "$1/$r"; done
 }
 files() {
   if [ -d "$2/claims" ] && [ -r "$2/claims" ] && [ -r "$2/results" ] && [ -r "$2/refused" ]; then tell "$1 readable" yes; fi

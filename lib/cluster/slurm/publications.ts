@@ -3,7 +3,7 @@
  * that was picked from a part of `pub/` could be an old one (protocols §2.1, §8.2).
  */
 import type { Publication, Publications } from '../port.ts';
-import { parseBases, parseMarker } from './control-files.ts';
+import { parseBases, parseMarker, READ_BASE } from './control-files.ts';
 import type { Asked } from './remote.ts';
 import { quote } from './transport/quote.ts';
 
@@ -11,11 +11,17 @@ import { quote } from './transport/quote.ts';
  * A job of which nothing was ever sent has no `pub/` yet: that is an empty listing, if the cluster's root is there to prove that
  * its file system is. `checkpoints` undefined: they are in a bucket, and only the bases are read here.
  */
-export const publicationsProgram = (root: string, control: string, checkpoints: string | undefined): string => `c=${quote(control)}
+export const publicationsProgram = (
+  root: string,
+  control: string,
+  checkpoints: string | undefined,
+): string => `${READ_BASE}c=${quote(control)}
+# A folder that is there and cannot be read is not an empty one.
 bases() {
-  for f in "$c/bases/"*; do
-    if [ -f "$f" ]; then l=; read -r l < "$f"; printf '%s %s\\n' "\${f##*/}" "$l"; fi
+  for f in "$c" "$c/bases"; do
+    [ ! -e "$f" ] || ls "$f" > /dev/null || return 1
   done
+  for f in "$c/bases/"*; do base "$f"; done
 }
 if ${checkpoints === undefined ? '[ -d "$c/bases" ]' : `[ -d ${quote(`${checkpoints}/pub`)} ]`}; then
   ask bases bases

@@ -56,8 +56,8 @@ in_time() {
   [ "$now" -lt ${facts.expiresAt} ] || unsent overdue "$now"`
   }
 }
-# What was uploaded for this one try alone does not stay.
-unsent() { ${launch.secretsPath === undefined ? '' : `rm -f ${quote(launch.secretsPath)}; `}tell "$1" "$2"; exit 0; }
+# What was uploaded for this one try alone does not stay, nor does a part of it that a full disk left.
+unsent() { ${launch.secretsPath === undefined ? '' : `rm -f ${quote(launch.secretsPath)} ${quote(launch.secretsPath)}.*; `}tell "$1" "$2"; exit 0; }
 put() {
   printf '%s' "$4" | base64 -d > "$1.$$" && [ "$(sha256sum < "$1.$$" | cut -c 1-64)" = "$2" ] && chmod "$3" "$1.$$" && mv -f "$1.$$" "$1" || failed "an upload did not arrive whole: $1"
 }

@@ -194,13 +194,16 @@ d_setsid=$(command -v setsid) || d_setsid=
 d_rm=$(command -v rm)
 # The batch step runs on the first node; its own name is one that the others can resolve.
 d_master=$(uname -n)
-[ -z "${'$'}{d_bucket:-}" ] || { printf '%s' "$d_bucket" > "$d_control/.bucket-$d_id-$d_run" && mv -f "$d_control/.bucket-$d_id-$d_run" "$d_control/bucket"; }
 
 d_wait_for_mark
 d_claim_run
 d_look
 [ -z "$d_no" ] || d_refuse "$d_no"
 [ -n "$d_holds" ] || d_refuse 'guard: the release mark is gone'
+# Before the base: a later run lists a bucket with them, and by where it is.
+[ -z "$d_secrets" ] || [ -r "$d_secrets" ] || d_refuse 'secrets: the file of secrets is gone'
+[ -z "${'$'}{d_bucket:-}" ] || { printf '%s' "$d_bucket" > "$d_control/.bucket-$d_id-$d_run" && mv -f "$d_control/.bucket-$d_id-$d_run" "$d_control/bucket"; } ||
+  d_refuse 'checkpoint: where the bucket is cannot be written'
 d_write_base
 d_resume_step=${'$'}{d_point#* } d_resume_path=${'$'}{d_point##* }
 d_resume_step=${'$'}{d_resume_step%% *}
@@ -218,7 +221,6 @@ mkdir -p "$d_control/output" || d_refuse 'output: the output folder cannot be ma
 [ -d "$d_workdir" ] || d_refuse "workdir: $d_workdir does not exist on this node"
 d_found=$(command -v "$d_tool") || d_refuse "configuration: $d_tool, which runs the program, is not on this node"
 d_tool=$d_found
-[ -z "$d_secrets" ] || [ -r "$d_secrets" ] || d_refuse 'secrets: the file of secrets is gone'
 [ -e "$d_control/token" ] || : > "$d_control/token"
 
 trap 'd_told=yes d_caught=yes; d_send TERM' TERM INT HUP

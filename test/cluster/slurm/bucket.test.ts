@@ -4,11 +4,14 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createBucketStore, type Objects } from '../../../lib/checkpoint/bucket.ts';
 import { bucketsOf } from '../../../lib/checkpoint/open-bucket.ts';
 import { publisherText } from '../../../lib/checkpoint/publisher.ts';
 import { s3Limits } from '../../../lib/checkpoint/s3.ts';
+import { bucketPublications } from '../../../lib/cluster/slurm/buckets.ts';
 import { encodePath, markerName, parseMarker } from '../../../lib/cluster/slurm/control-files.ts';
 import type { WrapperFacts } from '../../../lib/cluster/slurm/wrapper.ts';
 import { CREDENTIALS, type S3Server, startS3 } from '../../checkpoint/s3-server.ts';
@@ -87,6 +90,15 @@ describe.each(SHELLS)('P8.1 P6.2 a run with its checkpoints in a bucket, under %
     expect(at.list('ck pt/pub')).toEqual([]);
   });
 
+  it('P4.2 a run that may not run changes nothing of where the bucket is', async () => {
+    const { at, facts } = node();
+    writeFileSync(join(at.control, 'bucket'), 'as it is\n');
+    await run(shell, at, facts(SCRIPT), 8);
+    expect(at.file('control/bucket')).toBe('as it is\n');
+    await run(shell, at, facts(SCRIPT));
+    expect(at.file('control/bucket')).toBe(`us-east-1\n${s3.url}\n`);
+  });
+
   it('a bucket that cannot be listed keeps a later run from starting at a wrong point', async () => {
     const { at, facts } = node();
     expect(await run(shell, at, facts(SCRIPT), 7, 0)).toMatchObject({ code: 3 });
@@ -152,4 +164,23 @@ describe('P8.1 one bound of a path', () => {
     expect(parseMarker(longer)).toBeUndefined();
     expect(() => markerName({ epoch: 1, step: 1, path: `${path}a` })).toThrow(RangeError);
   });
+});
+
+it('P5.1 a listing that its caller gave up asks for no further page', async () => {
+  const asked: PromiseWithResolvers<void>[] = [];
+  const objects: Objects = {
+    page: async () => {
+      const page = Promise.withResolvers<void>();
+      asked.push(page);
+      await page.promise;
+      return { keys: [], next: 'more' };
+    },
+    putEmpty: async () => 'created',
+    remove: async () => [],
+  };
+  const opened = async () => createBucketStore(objects, (one) => one);
+  expect(await bucketPublications(opened, 's3://saves/x', job, 1)).toBeUndefined();
+  asked[0]?.resolve();
+  await setImmediate();
+  expect(asked).toHaveLength(1);
 });

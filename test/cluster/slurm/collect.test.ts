@@ -90,6 +90,14 @@ describe('P8.4 removing', () => {
     expect(world.has('exec/1-1/weights')).toBe(true);
   });
 
+  it('what an earlier call put aside for the same step is in nobody’s way', async () => {
+    const world = await given();
+    const one = world.save(doomedOf(0, 1));
+    world.put('exec/1-0/.collected-00000000000001000000-00000000000000000001-0/s 1/weights');
+    expect(await world.collect([one])).toEqual({ kind: 'removed', markers: 1, saves: 1, failed: [], left: 0 });
+    expect(readdirSync(join(world.root, 'exec', '1-0'))).toEqual([]);
+  });
+
   it('when the time is over the rest is left, whole', async () => {
     const world = await given();
     const doomed = [1, 2, 3].map((step) => world.save(doomedOf(0, step)));

@@ -2,11 +2,12 @@
  * What a cluster's configuration says for its jobs (contract §4, §11): what a login fills in, and the secrets that programs are given. The
  * real adapter on a login node of ours, a real record, the real use cases: so what may never hold a secret's value is searched for it.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acceptJob } from '../../../lib/app/accept-job.ts';
 import { advance } from '../../../lib/app/advance.ts';
+import { collectCheckpoints } from '../../../lib/app/collect-checkpoints.ts';
 import { planJob } from '../../../lib/app/plan-job.ts';
 import type { ClusterConfiguration, Ports, SecretConfiguration } from '../../../lib/app/ports.ts';
 import type { Principal } from '../../../lib/app/principal.ts';
@@ -14,6 +15,7 @@ import { readCluster } from '../../../lib/app/read-cluster.ts';
 import { boundedSecrets } from '../../../lib/cluster/secret.ts';
 import { createSlurmAdapter, type SlurmOptions } from '../../../lib/cluster/slurm/adapter.ts';
 import { CAPABILITY_NAMES, type Probe } from '../../../lib/job/capability.ts';
+import { fold } from '../../../lib/job/view.ts';
 import { virtualClock } from '../../../lib/local/clock.ts';
 import { createSystem } from '../../../lib/local/system.ts';
 import { createMemoryStore } from '../../../lib/record/memory-store.ts';
@@ -229,5 +231,30 @@ describe('contract §4: secrets', () => {
     const job = await submitted(world, { program: { script: 'true', secrets } });
     expect(asked).toEqual(['wandb/mara']);
     expect(JSON.stringify(await world.store.read(job))).toContain('the secrets together have more than');
+  });
+
+  it('a part of one that a full disk left does not stay', async () => {
+    const world = given();
+    world.at.client('mv', 'case $* in */secrets/1) exit 1 ;; esac; exec /bin/mv "$@"');
+    const job = await submitted(world);
+    expect(JSON.stringify(await world.store.read(job))).toContain('could not be written');
+    expect(sbatch(world.at)).toBeUndefined();
+    expect(readdirSync(join(world.at.root, TAG, job, 'secrets'))).toEqual([]);
+  });
+});
+
+describe('P8.4: collecting', () => {
+  it('ends what an earlier call put aside, also where nothing else goes, and not when it is only asked', async () => {
+    const world = given();
+    const job = await submitted(world, { program: { script: 'true' } });
+    const aside = join(world.at.root, 'checkpoints', job, 'exec', '1-0', '.collected-x');
+    mkdirSync(aside, { recursive: true });
+    const view = fold(await world.store.read(job));
+    if (!view) throw new Error('no job');
+    const collect = (dry: boolean) => collectCheckpoints(world.ports, view, { keep: 2, dry });
+    expect(await collect(true)).toMatchObject({ kind: 'collected', items: [] });
+    expect(existsSync(aside)).toBe(true);
+    expect(await collect(false)).toMatchObject({ kind: 'collected', items: [] });
+    expect(existsSync(aside)).toBe(false);
   });
 });

@@ -79,6 +79,12 @@ describe('submission of hostile text', () => {
     at.client('scontrol', shown());
     expect((await session.submit(wanted)).kind).toBe('accepted');
     expect(readdirSync(join(control(at), 'secrets'))).toEqual(['1']);
+    // Its own mark and a later attempt's submission leave them; the later one's mark keeps attempt 1 from ever running.
+    await session.fence(job, { n: 1, schedulerId: '77' });
+    for (const n of [2, 10]) expect((await session.submit({ ...wanted, n, identity: identityOf(TAG, job, n) })).kind).toBe('accepted');
+    expect(readdirSync(join(control(at), 'secrets')).sort()).toEqual(['1', '10', '2']);
+    await session.fence(job, { n: 2, schedulerId: '78' });
+    expect(readdirSync(join(control(at), 'secrets')).sort()).toEqual(['10', '2']);
     await session.fence(job, 'stop');
     expect(readdirSync(join(control(at), 'secrets'))).toEqual([]);
     expect(at.calls().join('\n')).not.toContain('hunter2');

@@ -202,6 +202,12 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     other.release(1, 7);
     await run(shell, other, other.facts({ secrets: { path: '/no/such/file', keep: false }, program: other.script('') }));
     expect(refusalOf(other)).toMatchObject({ stage: 'secrets' });
+    // A later run that lists a bucket with them says what is missing, and not what follows from it.
+    const later = fresh();
+    later.release(1, 7);
+    const facts = later.facts({ checkpoints: 's3://saves/x', secrets: { path: '/no/such/file', keep: true }, program: later.script('') });
+    await run(shell, later, facts, 7, 1);
+    expect(refusalOf(later, '7-1')).toMatchObject({ stage: 'secrets' });
   });
 
   describe('P8.2: the resume point', () => {

@@ -126,6 +126,12 @@ const ROWS: readonly Row[] = [
   },
   {
     state: 'failed',
+    given: { script: [{ program: { ends: { launch_failed: { stage: 'workdir' } } } }] },
+    when: (one) => one.ended(),
+    why: 'Failed (launch failed (workdir)): no rule matched.',
+  },
+  {
+    state: 'failed',
     given: { limits: { wallClock: '1h' }, spec: { timeLimit: '8h' }, script: [{ program: { ends: 'hangs' } }] },
     when: (one) => one.ended(),
     why: 'Failed (deadline): its wall clock limit passed.',
