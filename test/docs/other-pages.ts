@@ -66,6 +66,7 @@ export const OTHER_BLOCKS: readonly Covered[] = [
   { page: 'README.md', begins: 'curl -s localhost:8080/jobs', check: isSpec, answers: '' },
   { page: 'README.md', begins: 'you ──', reason: 'a picture' },
   { page: 'README.md', begins: 'statemachines/', reason: 'the folders, as a list' },
+  { page: 'docs/cost.md', begins: '{ "observability"', reason: 'test/infra/deployment.test.ts reads this switch' },
   { page: 'docs/checkpoints.md', begins: 'torchrun', reason: 'it needs PyTorch' },
   { page: 'docs/checkpoints.md', begins: 'dcp.save', reason: 'it needs PyTorch' },
   {

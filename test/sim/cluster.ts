@@ -128,6 +128,10 @@ export const chooseFault = (kernel: Kernel, disorder: Disorder, lifeSeconds: num
   if (kernel.meets('cluster_request_lost')) return { kind: 'request_lost' };
   if (kernel.meets('cluster_reply_lost')) return { kind: 'reply_lost' };
   // Up to the bound and the credential's life, and just beyond: then it never lands.
-  if (DELAYABLE.has(verb) && kernel.meets('cluster_delayed')) return { kind: 'delayed', seconds: kernel.random.between(1, lifeSeconds) };
+  if (DELAYABLE.has(verb) && kernel.meets('cluster_delayed')) {
+    // Most of what could go wrong goes wrong at the very end of it.
+    const least = kernel.random.chance(0.3) ? Math.max(1, lifeSeconds - 5) : 1;
+    return { kind: 'delayed', seconds: kernel.random.between(least, lifeSeconds) };
+  }
   return undefined;
 };

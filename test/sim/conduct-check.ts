@@ -19,6 +19,7 @@ interface Connection {
 }
 
 export interface ConductCheck {
+  takes(process: Process, answer: unknown): void;
   connects(process: Process): void;
   closes(process: Process): void;
   finds(process: Process, job: string, answer: FindAnswer): void;
@@ -39,11 +40,17 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
   /** Identities of which a submission may still land. */
   const underWay = new Set<string>();
   const connections: Connection[] = [];
+  /** Processes that took a slot and have not connected since. */
+  const entitled = new Set<number>();
   const lookOf = (process: Process, job: string): Look | undefined => looks.get(`${process.id} ${job}`);
 
   return {
+    takes(process, answer) {
+      if ((answer as { readonly kind?: string }).kind === 'taken') entitled.add(process.id);
+    },
     connects(process) {
       if (process.name === 'poll') return;
+      holds(entitled.delete(process.id), 'slot', () => `${process.name}#${process.id} connects without a slot of its own`);
       connections.push({ process, atMs: kernel.nowMs });
       // One that outlived its slot is logged and bears with; one whose process died is gone.
       const open = connections.filter((one) => !one.process.dead && kernel.nowMs - one.atMs < SLOT_LEASE_MS);

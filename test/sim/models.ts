@@ -64,7 +64,11 @@ export const COUNTEREXAMPLES: readonly Counterexample[] = [
   of('launch', 'sent again without a look', 'uncertain-resent'),
   of('launch', 'an unreachable source is believed', 'absence-believed', 'outage-believed'),
   of('launch', 'a sweep that reads the log before it looks', 'sweep-reads-first'),
-  of('launch', 'what a look found is judged by the record before the look', 'others-by-an-older-record'),
+  none(
+    'launch',
+    'what a look found is judged by the record before the look',
+    'the commit asks once more whether this release is still next, and a receipt never changes: the order cannot matter',
+  ),
   none(
     'launch',
     'a refusal committed by a sender that is not the only one',

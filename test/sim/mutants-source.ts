@@ -251,13 +251,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     ['  const found = await session.find(view.job);\n', '  const found = early;\n'],
   ),
   of(
-    'others-by-an-older-record',
-    'P4.3: what a look found is judged by the record as it is after the look',
-    RELEASE,
-    '  const now = await refresh(ports.store, view);\n  if (now.version !== view.version) return',
-    '  const now = view;\n  if (now.version < 0) return',
-  ),
-  of(
     'released-though-over',
     'P4.4: no release is intended after a cancel',
     NEXT,

@@ -181,7 +181,7 @@ const readsLists = (world: Public): Promise<Answered | undefined> =>
     ]),
   );
 
-/** What programs report of what they announced: soon, late, twice, or with the token of another attempt. */
+/** What programs report of what they announced: soon, late, twice, with the token of another attempt, or what has no marker at all. */
 const reports = (world: Public, job: string, share: number, reported: Map<string, number>): void => {
   const { kernel, cluster, tag } = world;
   const { random } = kernel;
@@ -194,7 +194,8 @@ const reports = (world: Public, job: string, share: number, reported: Map<string
     const { n } = attemptOfEpoch(epoch);
     const wrong = random.chance(0.05);
     const headers = { authorization: `Bearer ${issueToken(KEYS, job, wrong ? n + 1 : n)}` };
-    const body = { epoch, step, path };
+    const ghost = random.chance(0.1);
+    const body = ghost ? { epoch, step: step + random.between(1, 9), path: `${path}-ghost` } : { epoch, step, path };
     const report = { id: 'publishCheckpoint', method: 'POST', path: `/jobs/${job}/checkpoints`, body, headers } as const;
     kernel.after(
       random.between(1, random.pick([2000, 600_000])),

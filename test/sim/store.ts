@@ -44,6 +44,8 @@ const unavailable = (): RecordFailure => new RecordFailure('record/unavailable',
 export interface Watcher {
   appends(commit: Commit): void;
   parks(wake: Parking): void;
+  /** Whether a connection slot was to be had. */
+  takes(answer: unknown): void;
   /** What a list gave. */
   lists(name: string, rows: unknown): void;
 }
@@ -59,17 +61,18 @@ export const storeFor = (line: Line, process: Process, watcher: Watcher): Record
       const what = kernel.tracing ? `${name}(${briefly(given)})` : name;
       if (name === 'append') watcher.appends(given[0] as Commit);
       if (name === 'park') watcher.parks(given[2] as Parking);
-      const act = LISTS.has(name) ? () => listed(line, watcher, name, given, effect) : () => counted(line, name, effect(...given));
+      const act = LISTS.has(name) ? () => listed(line, watcher, name, given, effect) : () => counted(line, watcher, name, effect(...given));
       return kernel.call(process, what, act, () => failing(line, name), EFFECTS.has(name) ? kernel.delayOfEffect() : kernel.delay());
     };
   }
   return wrapped as unknown as RecordStore;
 };
 
-const counted = ({ kernel, writes }: Line, name: string, answer: Promise<unknown>): Promise<unknown> => {
+const counted = ({ kernel, writes }: Line, watcher: Watcher, name: string, answer: Promise<unknown>): Promise<unknown> => {
   if (!READS.has(name)) writes.count += 1;
-  if (name !== 'append' && name !== 'park') return answer;
+  if (name !== 'append' && name !== 'park' && name !== 'takeSlot') return answer;
   return answer.then((said) => {
+    if (name === 'takeSlot') watcher.takes(said);
     if (said === 'conflict') kernel.count('append_conflict');
     if (said === 'stale' || said === 'superseded') kernel.count('stale_park');
     return said;

@@ -32,7 +32,13 @@ test('it says where it listens, is healthy, serves its document, and ends in ord
   expect(await child.get('/notices')).toEqual({ status: 200, body: { items: [], next: 0 } });
   expect(await child.get('/notices?after=x&limit=0')).toMatchObject({
     status: 400,
-    body: { code: 'request/invalid', errors: [{ in: 'query', path: 'after' }, { in: 'query', path: 'limit' }] },
+    body: {
+      code: 'request/invalid',
+      errors: [
+        { in: 'query', path: 'after' },
+        { in: 'query', path: 'limit' },
+      ],
+    },
   });
   const tag = await readFile(join(data, 'tag'), 'utf8');
   expect(await child.kill('SIGTERM')).toBe(0);
