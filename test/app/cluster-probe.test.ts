@@ -1,10 +1,12 @@
 /** Probes on the record: made when there is none, once a day, and when the configuration changed; what a loss of one asks (contract §7, §8). */
+
 import { describe, expect, it } from 'vitest';
 import { answerClusterQuestion } from '../../lib/app/cluster/answer.ts';
 import { preflight, recordedProbe } from '../../lib/app/cluster/preflight.ts';
 import type { Ports } from '../../lib/app/ports.ts';
 import type { Adapter } from '../../lib/cluster/port.ts';
 import type { Capability, CapabilityName } from '../../lib/job/capability.ts';
+import { SCHEMA } from '../../lib/job/event.ts';
 import { CLUSTER, cluster, HOUR, LOGIN } from './cluster-world.ts';
 
 const RUNS_LONG = [{ program: { runsSeconds: 15 * HOUR } }];
@@ -131,6 +133,18 @@ describe('capability_lost', () => {
     expect(await lab.all('escalation_raised')).toMatchObject([{ kind: 'capability_lost', lost: { login: LOGIN, names: ['cancel'] } }]);
     await preflight(lab.ports, CLUSTER, LOGIN, 'hand');
     expect(await lab.all('escalation_raised')).toHaveLength(1);
+  });
+  it('P5.5: a job whose record a newer release wrote keeps nobody from learning what the cluster lost', async () => {
+    const { supports, wrap } = saying();
+    const lab = await cluster({ wrap });
+    await lab.submit(2, RUNS_LONG);
+    await lab.advance(600);
+    const odd = (await lab.store.listActive(CLUSTER, LOGIN)).items[0]!.job;
+    const last = (await lab.store.read(odd)).at(-1)!;
+    await lab.store.append({ ...last, version: last.version + 1, commitId: 'newer', schema: SCHEMA + 1 });
+    supports.cancel = 'no';
+    expect(await preflight(lab.ports, CLUSTER, LOGIN, 'hand')).toMatchObject({ kind: 'probed' });
+    expect(await lab.all('escalation_raised')).toMatchObject([{ kind: 'capability_lost', lost: { names: ['cancel'] } }]);
   });
   it('block_submissions holds back what is accepted later, on a cluster that answers, until a preflight by hand', async () => {
     const { lab } = await lost(RUNS_LONG);

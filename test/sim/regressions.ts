@@ -11,4 +11,5 @@ export const REGRESSIONS: readonly Regression[] = [
   { seed: 19, found: 'P3.5: on Kubernetes a create whose answer was lost was said never to land, and landed' },
   { seed: 401, found: 'contract §3: `ran: no` was said of a program that had begun unseen before its patience ended' },
   { seed: 13, found: 'P2.8: whoever waited for an answer was replaced every five minutes' },
+  { seed: 563, found: 'P5.5: a preflight, and the poll that made it, ended at a job whose record a newer release had written' },
 ];

@@ -10,6 +10,7 @@ import { MOST_PARTITIONS, type ProbedBy } from '../../job/cluster-event.ts';
 import { reliedOn } from '../../job/cluster-reliance.ts';
 import { blockedFor, type ClusterView, type LoginView, loginOf } from '../../job/cluster-view.ts';
 import { TIMING } from '../../job/timing.ts';
+import { apart } from '../apart.ts';
 import { loadView } from '../load.ts';
 import type { ClusterConfiguration, Ports } from '../ports.ts';
 import { commitCluster } from './commit.ts';
@@ -79,7 +80,7 @@ const reliedOnBy = async (ports: Ports, cluster: string, login: string): Promise
   const { items } = await ports.store.listActive(cluster, login);
   const names = new Set<CapabilityName>();
   for (const { job } of items.slice(0, MOST_JOBS)) {
-    const view = await loadView(ports.store, job);
+    const view = await apart(ports, job, () => loadView(ports.store, job));
     for (const name of view ? reliedOn(view) : []) names.add(name);
   }
   return [...names];
