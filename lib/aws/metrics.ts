@@ -22,7 +22,8 @@ export const createMeter = (service: string): Meter => {
     const key = JSON.stringify(values);
     const known = sets.get(key);
     if (known) return known;
-    if (sets.size >= MOST_SETS) sets.clear();
+    // What was added in this invocation stays until it is sent.
+    if (sets.size >= MOST_SETS) for (const [old, one] of sets) if (!one.hasStoredMetrics()) sets.delete(old);
     const made = new Metrics({ namespace: METRIC_NAMESPACE, serviceName: service, defaultDimensions: { ...values } });
     sets.set(key, made);
     return made;

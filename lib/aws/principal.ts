@@ -37,8 +37,8 @@ const ofClaims = (claims: Readonly<Record<string, unknown>>): Principal | undefi
   const id = [claims['sub'], claims['client_id']].find((one) => typeof one === 'string' && one !== '' && one.length <= 128);
   if (typeof id !== 'string') return undefined;
   const groups = wordsOf(claims['cognito:groups'] ?? claims['groups']);
-  // A scope is written with or without the name of its resource server, `dispatch/read` or `read`; another server's `read` is none of ours.
-  const scopes = wordsOf(claims['scope']).map((one) => one.replace(/^dispatch\//, ''));
+  // Some issuers say `scp`. A scope is written with or without the name of its resource server, `dispatch/read` or `read`; another server's `read` is none of ours.
+  const scopes = wordsOf(claims['scope'] ?? claims['scp']).map((one) => one.replace(/^dispatch\//, ''));
   return { id, groups: groups.slice(0, 100), scopes: SCOPES.filter((one) => scopes.includes(one)) };
 };
 

@@ -154,6 +154,15 @@ describe('metrics', () => {
     expect(lines()).toHaveLength(1);
   });
 
+  test('however many logins one invocation speaks of, nothing that it added is lost', () => {
+    const meter = createMeter('dispatch-aaaa');
+    for (const round of [1, 2]) {
+      for (let i = 0; i < 200; i++) meter.add('PollHeartbeat', 1, { cluster: 'lab', login: `l${round}-${i}` });
+      meter.flush();
+      expect(lines()).toHaveLength(200 * round);
+    }
+  });
+
   test('the idle bill: a zero is sent of heartbeats alone', () => {
     const meter = createMeter('dispatch-aaaa');
     for (const name of Object.keys(METRICS) as (keyof typeof METRICS)[]) meter.add(name, 0, { cluster: 'lab', login: 'ml' });

@@ -19,6 +19,11 @@ test.each([
     { id: 'u1', groups: ['vision', 'speech'], scopes: ['read', 'submit'] },
   ],
   ['scopes of another resource server', jwt({ sub: 'u1', scope: 'hr/read hr/dispatch/operate' }), { id: 'u1', groups: [], scopes: [] }],
+  [
+    'scopes as some issuers write them',
+    jwt({ sub: 'u1', scp: '[read dispatch/answer]' }),
+    { id: 'u1', groups: [], scopes: ['read', 'answer'] },
+  ],
   ['groups as a list', jwt({ sub: 'u1', groups: ['a', 'b'] }), { id: 'u1', groups: ['a', 'b'], scopes: [] }],
   ['a machine’s token', jwt({ client_id: 'c1', scope: 'operate' }), { id: 'c1', groups: [], scopes: ['operate'] }],
   ['claims without a subject', jwt({ scope: 'operate' }), undefined],
