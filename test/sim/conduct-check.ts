@@ -24,12 +24,18 @@ export interface ConductCheck {
   closes(process: Process): void;
   finds(process: Process, job: string, answer: FindAnswer): void;
   fences(process: Process, job: string): void;
+  /** A job ends of which something may be, or have been, on the cluster. */
+  ends(author: number, job: string): void;
+  /** That a submission never landed was said, and until when it could land by the cluster's clock. */
+  givesUp(job: string, n: number, clusterSettleAt: number): void;
   /** `plannedStep`: when the commit that it is sent under was made. */
   sends(process: Process, submission: Submission, plannedStep: number): void;
   hears(submission: Submission, answer: SubmitAnswer): void;
   releases(process: Process, job: string, schedulerId: string): void;
 }
 
+/** Two looks 30 s apart, each timed by a clock of its own. */
+const AGAIN_MS = 15_000;
 /** Three for work and one for output; a poll's slot is its lease, and two polls at once are dropped to one by its fence. */
 const MOST = 4;
 
@@ -42,6 +48,8 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
   const connections: Connection[] = [];
   /** Processes that took a slot and have not connected since. */
   const entitled = new Set<number>();
+  /** By job: complete looks that found nothing of it, or others of it, by true time and by the cluster's clock. */
+  const complete = new Map<string, { readonly atMs: number; readonly clusterNow: number; readonly found: readonly number[] }[]>();
   const lookOf = (process: Process, job: string): Look | undefined => looks.get(`${process.id} ${job}`);
 
   return {
@@ -61,7 +69,25 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
       const at = connections.findIndex((one) => one.process === process);
       if (at >= 0) connections.splice(at, 1);
     },
-    finds: (process, job, answer) => void looks.set(`${process.id} ${job}`, { step: kernel.step, answer }),
+    finds(process, job, answer) {
+      looks.set(`${process.id} ${job}`, { step: kernel.step, answer });
+      if (answer.kind === 'unreachable' || (answer.kind === 'found' && !answer.complete)) return;
+      const found = answer.kind === 'found' ? answer.objects.map(({ n }) => n) : [];
+      complete.set(job, [...(complete.get(job) ?? []), { atMs: kernel.nowMs, clusterNow: answer.clusterNow, found }]);
+    },
+    ends(author, job) {
+      const answer = looks.get(`${author} ${job}`)?.answer;
+      const over =
+        answer?.kind === 'absent' || (answer?.kind === 'found' && answer.complete && answer.objects.every((one) => one.state === 'ended'));
+      holds(over, 'S4', () => `${job} ended on a look that was ${answer?.kind ?? 'never made'}, not complete, or showed something alive`);
+    },
+    givesUp(job, n, clusterSettleAt) {
+      const times = (complete.get(job) ?? []).flatMap((look) =>
+        look.clusterNow > clusterSettleAt && !look.found.includes(n) ? [look.atMs] : [],
+      );
+      const apart = times.length < 2 ? 0 : Math.max(...times) - Math.min(...times);
+      holds(apart >= AGAIN_MS, 'S8', () => `attempt ${n} of ${job} was given up after ${times.length} looks within ${apart} ms`);
+    },
     fences: (process, job) => void marks.set(`${process.id} ${job}`, kernel.step),
     sends(process, { job, identity }, plannedStep) {
       const look = lookOf(process, job);

@@ -247,6 +247,10 @@ export class Judge {
     if (before && commit.actor.startsWith('poller:')) this.looks.commits(before, commit.events, this.#authors.get(commit.commitId) ?? 0);
     const view = judgeCommit({ cluster: cluster.state, causes: this.#check.causes, copies }, before, commit, kernel.nowMs);
     for (const event of commit.events) {
+      const landed = before?.attempts.some((one) => one.receipt !== undefined || one.outcome?.cause === 'never_landed');
+      if (event.type === 'job_ended' && before?.spec && landed) this.conduct.ends(this.#authors.get(commit.commitId) ?? 0, job);
+      const given = event.type === 'attempt_never_landed' ? before?.attempts[event.n - 1] : undefined;
+      if (given) this.conduct.givesUp(job, given.n, given.clusterSettleAt);
       if (event.type === 'attempt_planned' && before)
         this.#publications.plans(before, event, this.#listed.get(`${this.#authors.get(commit.commitId)} ${job}`), kernel.nowMs);
       this.#reachedBy(event);

@@ -222,13 +222,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     "if (!attempt) return 'leave';",
   ),
   of(
-    'sweep-reads-first',
-    'P4.1: a sweep looks first, then reads the log',
-    SWEEP,
-    '  const view = await loadView(ports.store, job);\n',
-    "  const { fold } = await import('../job/view.ts');\n  const view = fold((await ports.store.read(job)).slice(0, -1)) ?? (await loadView(ports.store, job));\n",
-  ),
-  of(
     'sweep-sleeps',
     'P4.1: orphans of our tag are swept',
     SWEEP,

@@ -6,6 +6,7 @@ import { type ClusterObject, isKnown, isOf, type State } from '../../lib/cluster
 import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
 import { matchingRule, ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
+import { TIMING } from '../../lib/job/timing.ts';
 import { type AttemptView, blockingQuestion, fold, type View } from '../../lib/job/view.ts';
 import { holds } from './verdict.ts';
 
@@ -127,6 +128,10 @@ const judgeDecided = (before: View, event: EventOf<'recovery_decided'>, commit: 
   const first = matchingRule(before.spec?.policy.rules ?? [], attempt.outcome!);
   const said = event.by.kind === 'rule' ? event.by.rule : -1;
   holds(said === first, 'S6', () => `${where}: by rule ${said}, and the first that matches is ${first}`);
+  if (event.by.kind === 'unmatched') {
+    const once = before.spec?.policy.unmatched === 'relaunch_once' && before.decisions.every((one) => one.by.kind !== 'unmatched');
+    holds(once, 'S6', () => `${where}: no rule matched, and the policy says ${before.spec?.policy.unmatched}`);
+  }
   if (event.by.kind !== 'rule') return;
   const action = before.spec?.policy.rules[event.by.rule]?.do;
   const max = action && 'relaunch' in action ? action.relaunch.max : action && 'requeue' in action ? action.requeue.max : 0;
@@ -140,7 +145,10 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   if (!attempt?.receipt) return;
   const object = objectOf(judged.cluster, attempt.receipt);
   holds(object, 'S8', () => `${where}: there is no such object`);
-  const { cause, ran } = event.outcome;
+  const { cause, ran, evidence } = event.outcome;
+  const inVain = evidence.some(({ source, message }) => source === 'dispatch' && message?.startsWith('waited '));
+  const sinceMs = judged.cluster.agenda.nowMs - (object.endedAtMs ?? 0);
+  holds(!inVain || sinceMs >= EVIDENCE_MS, 'S8', () => `${where}: it ended ${sinceMs} ms ago, and its evidence was waited for in vain`);
   const causes = judged.causes.get(object) ?? new Set();
   const says = (): string =>
     `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
@@ -153,6 +161,9 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   );
   holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
 };
+
+/** What an end waits for its evidence, less what two processes' clocks differ by. */
+const EVIDENCE_MS = TIMING.evidenceWaitSeconds * 1000 - 15_000;
 
 /** How far the cluster's clock was moved at most, all jumps together. */
 const CLOCK_JUMPS_MS = 120_000;
