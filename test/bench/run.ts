@@ -9,7 +9,7 @@ import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { isKept, type Measure, rounded } from './measure.ts';
 
-const NAMES = ['append', 'commit', 'submissions', 'status', 'quiet-poll', 'transitions', 'start', 'memory', 'functions'] as const;
+const NAMES = ['append', 'commit', 'submissions', 'status', 'quiet-poll', 'transitions', 'start', 'memory', 'functions', 'synth'] as const;
 type Name = (typeof NAMES)[number];
 const LIMIT_MS = 180_000;
 
