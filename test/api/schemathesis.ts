@@ -53,8 +53,9 @@ const PYTHONS = [...(process.env['PYTHON'] ? [process.env['PYTHON']] : []), 'pyt
 
 /** The tester in a virtual environment, made at the first run. */
 const installed = async (): Promise<string> => {
-  const python = PYTHONS.find((name) => spawnSync(name, ['--version']).status === 0);
-  if (!python) throw new Error('Python is needed, 3.12 or later');
+  const recent = 'import sys; sys.exit(sys.version_info < (3, 12))';
+  const python = PYTHONS.find((name) => spawnSync(name, ['-c', recent]).status === 0);
+  if (!python) throw new Error(`Python is needed, 3.12 or later, as one of: ${PYTHONS.join(', ')}; the variable PYTHON names another one`);
   const folder = join(tmpdir(), `dispatch-schemathesis-${VERSION}-${basename(python)}`);
   const tester = join(folder, 'bin', 'schemathesis');
   if (existsSync(tester)) return tester;
