@@ -108,6 +108,9 @@ const judgeStart = (ground: Ground, execution: Execution): void => {
 /** P6.3: whoever may have survived was given its three minutes to be fenced before a later attempt begins. */
 const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View, where: string): void => {
   if (cluster.settings.shape === 'kubernetes') return;
+  // A stranger who lets it through its gate does not wait for anything: what it waits for is our own release.
+  const ours = cluster.acts.some((act) => act.verb === 'release' && act.tag === tag && act.schedulerId === execution.schedulerId);
+  if (!ours) return;
   for (const older of cluster.executionsByJob.get(jobKey(tag, execution.job)) ?? []) {
     // What is suspended does nothing, and looks before it goes on.
     if (older.n >= execution.n || older.endedAtMs !== undefined || older.pausedAtMs !== undefined) continue;

@@ -100,7 +100,9 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
 };
 
 const judgeResume = (resume: Point, { fixes, announced }: Story, atMs: number, where: string): void => {
-  const then = fixes.filter((fix) => fix.atMs <= atMs).toSorted((a, b) => a.for - b.for);
+  // A run of an earlier epoch that a stranger began after a later point was fixed is no part of the branch: what it took was late.
+  const isStale = (fix: Fix): boolean => fixes.some((other) => other.for > fix.for && other.atMs < fix.atMs);
+  const then = fixes.filter((fix) => fix.atMs <= atMs && !isStale(fix)).toSorted((a, b) => a.for - b.for);
   const branch = then.slice(then.findLastIndex((fix) => fix.scratch));
   const least = Math.max(-1, ...branch.map((fix) => fix.step));
   holds(resume.step >= least, 'S9', () => `${where}, below step ${least}, from which its branch has resumed`);
