@@ -2,13 +2,7 @@
 import { PROBLEMS } from '../../lib/api/problem.ts';
 import type { Route } from '../../lib/api/route.ts';
 import { ROUTES } from '../../lib/api/routes.ts';
-
-/** Columns of equal width, as the formatter of the docs wants them. */
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]!.length)));
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
-  return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join('\n');
-};
+import { table } from '../docs/reference/markdown.ts';
 
 export const problemTable = (): string =>
   table(
