@@ -14,19 +14,20 @@ import { openClusterQuestions } from '../../lib/job/cluster-view.ts';
 import { type Plan, plan } from '../../lib/job/plan.ts';
 import { requeueOf } from '../../lib/job/plan-input.ts';
 import type { Spec } from '../../lib/job/spec.ts';
+import { blockingQuestion } from '../../lib/job/view.ts';
 import type { Engine } from '../../lib/local/engine/engine.ts';
 import { RequestRefused } from '../../lib/local/engine/fault.ts';
 import { digestOf } from '../../lib/record/log.ts';
 import { busFor } from './bus.ts';
 import { adapterFor, chooseFault } from './cluster.ts';
 import type { Judge } from './judge.ts';
-import type { Process } from './kernel.ts';
+import { Crashed, type Process } from './kernel.ts';
 import { calmDown, type Elements, willHappen } from './nature.ts';
 import { type Births, type Public, willLook, willSubmit } from './people.ts';
 import { newerRelease } from './release.ts';
 import { CLUSTER, LOGIN, START_MS, type Stage } from './stage.ts';
 import { type Line, lineTo, storeFor } from './store.ts';
-import { createSupervision, supervisorsFor } from './supervision.ts';
+import { createSupervision, type MachineInput, supervisorsFor } from './supervision.ts';
 import { watched } from './watched.ts';
 
 /** The functions' time limit, and how often reconcile runs (contract §13). */
@@ -47,6 +48,10 @@ export class Cast {
   jobs = 0;
   readonly #strangers: string[] = [];
   #calmAt = Number.POSITIVE_INFINITY;
+  /** Those of processes of the newer release. */
+  readonly #newer = new WeakSet<Ports>();
+  /** When executions began. */
+  readonly #begun = new Map<string, number>();
   /** Reconciles of every job under way. */
   #restarts = 0;
 
@@ -74,6 +79,8 @@ export class Cast {
       kernel,
       limits: stage.climate.limits,
       portsFor: (process) => this.portsFor(process),
+      taken: (ports, input) => this.#taken(ports, input),
+      directs: (input, directive) => judge.directs(input, directive),
       failed: (name, error) => judge.failed(name, error),
       endedBadly: () =>
         kernel.after(stage.random.between(100, 3000), () => this.#reconcile(false), 'reconcile, since an execution ended badly'),
@@ -87,8 +94,9 @@ export class Cast {
       engine: () => this.engine,
       ...{ sieged: false, tickMs: stage.kind.tickMs },
       generations: () => this.#generations(),
+      asked: () => new Set(judge.views().flatMap((view) => (blockingQuestion(view) ? [view.job] : []))),
       restart: () => this.#reconcile(true),
-      preflight: () => this.#preflight(CLUSTER, LOGIN),
+      preflight: () => this.#preflight(CLUSTER, stage.random.pick(stage.logins)),
       appeared: (schedulerId) => void this.#strangers.push(schedulerId),
     };
   }
@@ -113,7 +121,8 @@ export class Cast {
     }
     willLook(world, kind.habits(random));
     const pollers = random.pick([1, 1, 2]);
-    for (let i = 0; i < pollers; i++) kernel.after(random.between(1, pollSeconds * 1000), () => this.#polls(), 'poll');
+    for (const login of this.#stage.logins)
+      for (let i = 0; i < pollers; i++) kernel.after(random.between(1, pollSeconds * 1000), () => this.#polls(login), 'poll');
     kernel.after(random.between(1, RECONCILE_MS), () => this.#reconciles(), 'reconcile');
     if (alone) willHappen(this.#elements);
   }
@@ -158,6 +167,22 @@ export class Cast {
     return this.engine.listExecutions({ status: 'RUNNING', maxResults: 1000 }).some((execution) => execution.name === name);
   }
 
+  /** Each release counts its own machine as this code does; an execution keeps the one that it began with (P2.9). */
+  #taken<T extends MachineInput>(ports: Ports, input: T): T {
+    const { kernel, climate } = this.#stage;
+    const from = climate.upgrade?.machineAfterMs;
+    if (from === undefined) return input;
+    const name = `${input.job}-${input.generation}`;
+    if (input.startedAt !== undefined) this.#begun.set(name, Date.parse(input.startedAt));
+    const machine = input.machine + (this.#begun.get(name)! >= START_MS + from ? 1 : 0) - (this.#newer.has(ports) ? 1 : 0);
+    if (machine < input.machine) kernel.count('older_machine');
+    if (machine > input.machine) {
+      kernel.count('newer_machine');
+      throw new Crashed(`machine ${machine} is newer than this release's`);
+    }
+    return { ...input, machine };
+  }
+
   /** Of which release a process is that begins now. */
   #isNewer(): boolean {
     const { kernel, climate, random } = this.#stage;
@@ -183,6 +208,7 @@ export class Cast {
       log: (level, message, fields) => this.#judge.logs(level, message, fields),
     };
     const mutated = options.mutant?.ports?.(ports) ?? ports;
+    if (newer) this.#newer.add(mutated);
     return mutated;
   }
 
@@ -193,19 +219,19 @@ export class Cast {
       sends: (submission: Submission) => judge.sends(process, submission),
       touches: (verb: string, job: string) => judge.touches(process, older, verb, job),
       lists: (job: string) => judge.lists(process, job),
-      connects: () => judge.must(() => judge.conduct.connects(process)),
+      connects: (login: string) => judge.connects(process, login),
       closes: () => judge.conduct.closes(process),
       finds: (job: string, answer: FindAnswer) => judge.conduct.finds(process, job, answer),
       observes: () => judge.looks.observes(process.id, kernel.nowMs),
       fences: (job: string) => judge.conduct.fences(process, job),
       hears: (submission: Submission, answer: SubmitAnswer) => judge.conduct.hears(submission, answer),
-      releases: (job: string, schedulerId: string) => judge.must(() => judge.conduct.releases(process, job, schedulerId)),
+      releases: (job: string, schedulerId: string) => judge.releases(process, job, schedulerId),
     };
     return {
       id: CLUSTER,
       adapter: adapterFor({ kernel, adapter: this.#adapter, disorder, process, told }),
       readOnly: false,
-      logins: [{ id: LOGIN, user: LOGIN }],
+      logins: this.#stage.logins.map((id) => ({ id, user: id })),
       pollEverySeconds: pollSeconds,
       landingBoundSeconds: BOUND_SECONDS,
       digest: `configuration ${disorder.configuration}`,
@@ -217,7 +243,8 @@ export class Cast {
   #drawn(name: string, probe: Probe, atMs: number): Spec {
     const { random, shape, kind } = this.#stage;
     for (let i = 1; ; i++) {
-      const drawn = kind.drawSpec(random, name, CLUSTER, shape, atMs);
+      const login = random.pick(this.#stage.logins);
+      const drawn = { ...kind.drawSpec(random, name, CLUSTER, shape, atMs), login };
       const spec = i < DRAWS ? drawn : { ...drawn, policy: { ...drawn.policy, rules: [] } };
       if (i >= DRAWS || this.#planOf(spec, probe).refusals.length === 0) return spec;
     }
@@ -244,19 +271,20 @@ export class Cast {
   /** Once the world is calm a person has the cluster probed as long as something is wrong with its record. */
   #tends(): void {
     const view = this.#judge.clusterView();
-    const wrong = view.submissionsBlocked !== undefined || openClusterQuestions(view).length > 0;
-    if (wrong) this.#preflight(CLUSTER, LOGIN);
+    // Of another host key only a person can say that it is the right one.
+    const wrong = view.submissionsBlocked ?? openClusterQuestions(view)[0] ?? view.logins.find(({ blocked }) => blocked);
+    if (wrong) for (const login of this.#stage.logins) this.#preflight(CLUSTER, login);
     this.#stage.kernel.after(RECONCILE_MS, () => this.#tends(), 'a person tends to the cluster');
   }
 
-  #polls(): void {
+  #polls(login: string): void {
     const { kernel, random, pollSeconds } = this.#stage;
     const sweep = kernel.calm || random.chance(0.2);
-    const one = (): void => this.#runs('poll', (ports) => poll(ports, { cluster: CLUSTER, login: LOGIN, sweep }));
+    const one = (): void => this.#runs('poll', (ports) => poll(ports, { cluster: CLUSTER, login, sweep }));
     if (!kernel.meets('invocation_failed')) one();
     if (kernel.meets('duplicate_invocation')) kernel.after(random.between(1, 5000), one, 'poll invoked twice');
     const seconds = kernel.calm ? Math.max(30, pollSeconds) : pollSeconds;
-    kernel.after(seconds * 1000 + random.between(0, 2000), () => this.#polls(), 'poll');
+    kernel.after(seconds * 1000 + random.between(0, 2000), () => this.#polls(login), 'poll');
   }
 
   #reconciles(): void {
@@ -268,7 +296,11 @@ export class Cast {
     if (everyJob) this.#restarts += 1;
     this.#runs(
       'reconcile',
-      (ports) => reconcile(ports, { everyJob }),
+      async (ports) => {
+        const comesToItsEnd = this.#judge.reconciles();
+        await reconcile(ports, { everyJob });
+        comesToItsEnd();
+      },
       () => {
         if (everyJob) this.#restarts -= 1;
       },

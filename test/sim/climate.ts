@@ -9,6 +9,8 @@ export const FAULT_KINDS = [
   'stall',
   'stalled_before_effect',
   'crash',
+  /** A writer dies when it has moved the head and not yet taken the token of the question. */
+  'dies_before_token',
   'duplicate_invocation',
   'invocation_failed',
   'late_answer',
@@ -55,6 +57,7 @@ export const FAULT_KINDS = [
   /** An outage of hours, about which people are asked. */
   'cluster_siege',
   'cluster_refuses_login',
+  'cluster_shows_another_key',
   'cluster_loses_capability',
   'configuration_changed',
   'ids_reused',
@@ -89,8 +92,20 @@ export const CONSEQUENCES = [
   'died_before_signal',
   'died_before_notice',
   'head_moved_unheard',
+  'older_machine',
+  'newer_machine',
 ] as const;
 export type Consequence = (typeof CONSEQUENCES)[number];
+
+export interface Upgrade {
+  /** From when on processes may be of the newer one, and how many are. */
+  readonly afterMs: number;
+  readonly share: number;
+  /** It writes clusters' records anew, too. */
+  readonly clusters: boolean;
+  /** It brings a machine of its own, which executions have that begin from then on; undefined: it keeps the machine. */
+  readonly machineAfterMs?: number;
+}
 
 export interface Climate {
   readonly faults: Readonly<Record<FaultKind, number>>;
@@ -102,8 +117,8 @@ export interface Climate {
   readonly troubledMs: number;
   /** An outage of hours is ahead: the world is slower, too. */
   readonly sieged: boolean;
-  /** Of a world with two releases: from when on, and how many processes are of the newer one; whether that writes clusters' records, too. */
-  readonly upgrade?: { readonly afterMs: number; readonly share: number; readonly clusters: boolean };
+  /** Of a world with two releases. */
+  readonly upgrade?: Upgrade;
 }
 
 /** Faults that are asked for at every call; the others are asked for at every tick of nature, some hundred times less often. */
@@ -120,8 +135,8 @@ const PER_CALL = new Set<FaultKind>([
   'cluster_delayed',
 ]);
 
-/** There are few occasions for it: where it happens at all it happens often. */
-const SELDOM_ASKED = new Set<FaultKind>(['killed_with_answer']);
+/** There are few occasions for these: where they happen at all they happen often. */
+const SELDOM_ASKED = new Set<FaultKind>(['killed_with_answer', 'dies_before_token']);
 
 /** A siege outlasts the six hours after which people are asked (contract §13). */
 export const SIEGE_MS = 7 * 3_600_000;
@@ -147,7 +162,11 @@ export const climateOf = (random: Random, without: ReadonlySet<string> = new Set
     }),
   ) as Record<FaultKind, number>;
   const troubledMs = random.between(600, 4000) * 1000;
-  const upgrade = { afterMs: random.between(1, troubledMs), share: random.next(), clusters: random.chance(0.3) };
+  const afterMs = random.between(1, troubledMs);
+  const upgrade: Upgrade = {
+    ...{ afterMs, share: random.next(), clusters: random.chance(0.3) },
+    ...(random.chance(0.5) ? { machineAfterMs: Math.max(1, afterMs + random.between(-60_000, 300_000)) } : {}),
+  };
   return {
     ...(upgraded ? { upgrade } : {}),
     sieged,

@@ -16,7 +16,7 @@ export interface Told {
   touches(verb: string, job: string): void;
   /** It lists, now, what this job published. */
   lists(job: string): void;
-  connects(): void;
+  connects(login: string): void;
   closes(): void;
   finds(job: string, answer: FindAnswer): void;
   fences(job: string): void;
@@ -38,7 +38,7 @@ export const adapterFor = (reach: Reach): Adapter => ({
   connect: (login) =>
     reach.kernel.call(reach.process, 'connect', async () => {
       const session = await reach.adapter.connect(login);
-      reach.told.connects();
+      reach.told.connects(login);
       return sessionFor(reach, session);
     }),
 });
@@ -107,6 +107,8 @@ export interface Disorder {
   controllerDown: boolean;
   /** Our key is refused, until it was changed. */
   refusesLogin: boolean;
+  /** Its host shows another key than is pinned, until somebody pins that. */
+  showsAnotherKey: boolean;
   /** What a probe no longer finds. */
   lost: CapabilityName | undefined;
   /** Of everything that is configured for it. */
@@ -119,6 +121,7 @@ const DELAYABLE = new Set<Verb>(['submit', 'release', 'cancel', 'discard', 'requ
 /** Which fault a call of ours meets. Looks have no effect: their request or their answer lost is the same. */
 export const chooseFault = (kernel: Kernel, disorder: Disorder, lifeSeconds: number, { verb }: Call): Fault | undefined => {
   if (kernel.meets('cluster_unreachable')) return { kind: 'unreachable' };
+  if (verb === 'connect' && disorder.showsAnotherKey) return { kind: 'host_key_changed' };
   if (verb === 'connect') return disorder.refusesLogin ? { kind: 'auth_refused' } : undefined;
   if (disorder.controllerDown && OF_THE_CONTROLLER.has(verb)) {
     // What was sent may sit in the controller's socket until it is up again.

@@ -15,12 +15,13 @@ interface Look {
 
 interface Connection {
   readonly process: Process;
+  readonly login: string;
   readonly atMs: number;
 }
 
 export interface ConductCheck {
   takes(process: Process, answer: unknown): void;
-  connects(process: Process): void;
+  connects(process: Process, login: string): void;
   closes(process: Process): void;
   finds(process: Process, job: string, answer: FindAnswer): void;
   fences(process: Process, job: string): void;
@@ -56,14 +57,15 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
     takes(process, answer) {
       if ((answer as { readonly kind?: string }).kind === 'taken') entitled.add(process.id);
     },
-    connects(process) {
+    connects(process, login) {
       if (process.name === 'poll') return;
       holds(entitled.delete(process.id), 'slot', () => `${process.name}#${process.id} connects without a slot of its own`);
-      connections.push({ process, atMs: kernel.nowMs });
+      connections.push({ process, login, atMs: kernel.nowMs });
       // One that outlived its slot is logged and bears with; one whose process died is gone.
       const open = connections.filter((one) => !one.process.dead && kernel.nowMs - one.atMs < SLOT_LEASE_MS);
       connections.splice(0, connections.length, ...open);
-      holds(open.length <= MOST, 'slot', () => `${open.length} connections at once: ${open.map((one) => one.process.name).join(', ')}`);
+      const beside = open.filter((one) => one.login === login).map((one) => one.process.name);
+      holds(beside.length <= MOST, 'slot', () => `${beside.length} connections of login ${login} at once: ${beside.join(', ')}`);
     },
     closes(process) {
       const at = connections.findIndex((one) => one.process === process);

@@ -2,12 +2,13 @@
  * The judge of one world: looks at the record and the ground truth after every step, remembers what it needs for that, and keeps the
  * first thing that is broken.
  */
+import { type AdvanceInput, type Directive, MACHINE } from '../../lib/app/advance.ts';
 import type { Submission } from '../../lib/cluster/port.ts';
 import { CLUSTER_SCHEMA, type ClusterCommit } from '../../lib/job/cluster-event.ts';
-import { type ClusterView, emptyCluster, foldCluster } from '../../lib/job/cluster-view.ts';
+import { blockedFor, type ClusterView, emptyCluster, foldCluster } from '../../lib/job/cluster-view.ts';
 import { type Event, SCHEMA } from '../../lib/job/event.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
-import type { View } from '../../lib/job/view.ts';
+import { blockingQuestion, type View } from '../../lib/job/view.ts';
 import type { ExecutionDescription } from '../../lib/local/engine/engine.ts';
 import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
@@ -23,7 +24,7 @@ import type { Watcher } from './store.ts';
 import { holdsToken } from './token.ts';
 import { createTokenCheck, type TokenCheck } from './token-check.ts';
 import { Broken, holds } from './verdict.ts';
-import { createWakeCheck } from './wake-check.ts';
+import { createWakeCheck, oversleeps } from './wake-check.ts';
 
 interface Tracked {
   view?: View;
@@ -33,6 +34,8 @@ interface Tracked {
   headVersion?: number;
   /** When a newer release first wrote to it, true time. */
   newerAt?: number;
+  /** The blocking question that is open, and when it was raised, true time. */
+  asked?: { readonly id: string; readonly atMs: number } | undefined;
 }
 
 /** Errors that the world itself causes; everything else that a process ends with is a mistake of ours. */
@@ -55,6 +58,8 @@ export class Judge {
   readonly #authors = new Map<string, number>();
   readonly #sent = new Set<string>();
   readonly #wakes = createWakeCheck();
+  /** How often anything was passed over by those who go through many. */
+  #passedOver = 0;
   readonly #check: ReturnType<typeof createClusterCheck>;
   readonly #publications: PublicationCheck;
   readonly notices: NoticeCheck;
@@ -65,6 +70,8 @@ export class Judge {
   readonly #committed = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   #cluster: ClusterView;
+  /** By login: since when the record says that it is blocked, true time. */
+  readonly #blockedAt = new Map<string, number>();
   #writesSeen = 0;
   /** By process and job: when it last listed `pub/`. */
   readonly #listed = new Map<string, number>();
@@ -179,8 +186,41 @@ export class Judge {
     );
   }
 
+  /** Whoever supervises by an older machine goes on by the newer one. */
+  directs({ job, machine }: AdvanceInput, { next }: Directive): void {
+    const moves = machine >= MACHINE || next === 'done' || next === 'continue_as_new';
+    this.must(() => holds(moves, 'release', () => `the supervisor of ${job} is told to ${next} by an older machine`));
+  }
+
   waits(job: string): void {
     this.#turns.delete(job);
+  }
+
+  /** A reconcile begins, and calls what it is given when it comes to its end: whom it had to wake by then is awake. */
+  reconciles(): () => void {
+    const [before, excuses] = [this.#overslept(), this.#excuses()];
+    return () => {
+      if (before.size === 0 || this.#excuses() !== excuses) return;
+      const left = [...this.#overslept()].find(([token]) => before.has(token));
+      this.must(() => holds(!left, 'L3', () => `reconcile came by and did not wake ${left?.[1]}`));
+    };
+  }
+
+  /** What a reconcile may leave to the next: jobs that it cannot read, or that its list did not hold yet. */
+  #excuses(): number {
+    return this.#passedOver + (this.#stage.kernel.met.get('record_stale_list') ?? 0);
+  }
+
+  /** By token: supervisors that wait beside an open question though something is due. */
+  #overslept(): ReadonlyMap<string, string> {
+    const { store, kernel } = this.#stage;
+    const found = [...store.dump().jobs].flatMap(([job, { head, slots }]): [string, string][] => {
+      const view = this.#jobs.get(job)?.view;
+      if (!view || head?.version !== view.version || head.summary.state !== 'awaiting') return [];
+      const wake = slots.get(blockingQuestion(view)?.id ?? '')?.wake;
+      return wake && oversleeps(view, wake, kernel.nowMs) ? [[wake.token, `${job} at version ${view.version}`]] : [];
+    });
+    return new Map(found);
   }
 
   /** A process listed what a job published. */
@@ -196,11 +236,32 @@ export class Judge {
     this.must(() => holds(!late, 'release', says));
   }
 
+  /** A process has a connection. Of a blocked login only whoever finds out whether it still is (P5.8). */
+  connects(process: Process, login: string): void {
+    const blockedAt = this.#blockedAt.get(login);
+    const mayTry = process.name === 'poll' || process.name === 'preflight' || blockedAt === undefined || process.startedAtMs <= blockedAt;
+    this.must(() => {
+      holds(mayTry, 'slot', () => `${process.name}#${process.id} connects as ${login}, which is blocked`);
+      this.conduct.connects(process, login);
+    });
+  }
+
+  /** A process is about to release an object. */
+  releases(process: Process, job: string, schedulerId: string): void {
+    const asked = this.#jobs.get(job)?.asked;
+    const says = (): string => `${process.name}#${process.id} releases object ${schedulerId} of ${job}, about which ${asked?.id} asks`;
+    this.must(() => {
+      holds(!asked || process.startedAtMs <= asked.atMs, 'S11', says);
+      this.conduct.releases(process, job, schedulerId);
+    });
+  }
+
   /** S12: no token in a log. */
   logs(level: string, message: string, fields: unknown): void {
     const text = JSON.stringify(fields);
     this.#stage.kernel.note(() => `  ${level}: ${message} ${text}`);
     this.must(() => holds(!holdsToken(message) && !holdsToken(text), 'S12', () => `a token is in the log: ${message}`));
+    if (message === 'one job was passed over') this.#passedOver += 1;
     if (text.includes('record/newer_schema') || text.includes('this release reads')) this.#stage.kernel.count('newer_release');
   }
 
@@ -255,6 +316,8 @@ export class Judge {
         this.#publications.plans(before, event, this.#listed.get(`${this.#authors.get(commit.commitId)} ${job}`), kernel.nowMs);
       this.#reachedBy(event);
     }
+    const question = blockingQuestion(view);
+    if (question?.id !== tracked.asked?.id) tracked.asked = question && { id: question.id, atMs: kernel.nowMs };
     tracked.view = view;
     tracked.commitId = commit.commitId;
     this.#turns.delete(job);
@@ -292,6 +355,9 @@ export class Judge {
       const commit = readable(raw, CLUSTER_SCHEMA);
       this.#stage.kernel.note(() => `  cluster ${commit.version} ${commit.actor}: ${JSON.stringify(commit.events).slice(0, 1000)}`);
       this.#cluster = foldCluster([commit], this.#cluster);
+      for (const login of this.#stage.logins)
+        if (!blockedFor(this.#cluster, login)) this.#blockedAt.delete(login);
+        else if (!this.#blockedAt.has(login)) this.#blockedAt.set(login, this.#stage.kernel.nowMs);
       for (const event of commit.events) {
         this.#reach(`cluster event ${event.type}`);
         if (event.type === 'escalation_raised') this.#reach(`question ${event.kind}`);

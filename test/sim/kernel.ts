@@ -146,7 +146,7 @@ export class Kernel implements Clock {
           if (this.random.chance(0.5)) this.#discarded(effect, named);
           return;
         }
-        if (this.meets('crash')) {
+        if (this.meets('crash') || (what.startsWith('takeWake') && this.meets('dies_before_token'))) {
           const between = DIED_BEFORE.find(([call]) => what.startsWith(call));
           if (between) this.count(between[1]);
           if (this.random.chance(0.5)) this.#discarded(effect, named);

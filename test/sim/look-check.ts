@@ -11,8 +11,8 @@ export interface LookCheck {
 }
 
 export const createLookCheck = (): LookCheck => {
-  /** By the fence of a poll's lease: which process holds it. */
-  const owners = new Map<number, number>();
+  /** By login, and by the fence of its poll's lease: which process holds it. */
+  const byLogin = new Map<string, Map<number, number>>();
   const observed = new Map<number, number>();
   const lookedAt = (process: number): number => observed.get(process) ?? 0;
   return {
@@ -22,6 +22,9 @@ export const createLookCheck = (): LookCheck => {
         if ((event.type !== 'attempt_observed' && event.type !== 'attempt_ended') || !event.look) continue;
         const { fence, clusterStartedAt } = event.look;
         const where = (): string => `${event.type} of ${before.job} under the fence ${fence}`;
+        const login = before.attempts[event.n - 1]?.login ?? '';
+        const owners = byLogin.get(login) ?? new Map<number, number>();
+        byLogin.set(login, owners);
         const owner = owners.get(fence) ?? process;
         owners.set(fence, owner);
         holds(owner === process, 'S8', () => `${where()}, which two polls hold`);

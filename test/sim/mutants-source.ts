@@ -166,6 +166,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'isSilent(now, [now.wake], ports.now(), always)',
   ),
   of(
+    'older-machine-kept',
+    'P2.9: whoever supervises by an older machine goes on by the newer one',
+    ADVANCE,
+    '(tooLong || input.machine < MACHINE)',
+    'tooLong',
+  ),
+  of(
     'sent-under-another’s-plan',
     'P3.1: only the committer of attempt_planned sends',
     SUBMIT,
@@ -300,6 +307,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  if (!listed) return NOTHING(epochOf(n, 0));\n  const fixed',
   ),
   of(
+    'blocked-connected',
+    'P5.8: a blocked login is left to preflights',
+    'lib/app/cluster/session.ts',
+    '  const blocked = blockedFor(view, login) !== undefined;',
+    '  const blocked = false;',
+  ),
+  of(
     'slots-ignored',
     'P5.8: a connection needs a slot',
     'lib/app/cluster/slot.ts',
@@ -403,6 +417,12 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     NEXT,
     '!attempt.receipt || blockingQuestion(view)) return NEVER;',
     '!attempt.receipt) return NEVER;',
+    // What is asked about can only be a second object, and discarding that comes first: as long as it does, nobody gets to the release.
+    ['    () => inTurn(cancelling(attempt, now), discarding(attempt), now),\n', ''],
+    [
+      '    () => releasing(view, attempt, now, over),\n',
+      '    () => releasing(view, attempt, now, over),\n    () => inTurn(cancelling(attempt, now), discarding(attempt), now),\n',
+    ],
   ),
   of(
     'decides-while-asked',

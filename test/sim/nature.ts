@@ -26,6 +26,8 @@ export interface Elements {
   engine(): Engine;
   /** Jobs that were born, and the generation that supervises each. */
   generations(): readonly { readonly job: string; readonly generation: number }[];
+  /** Jobs about which people are asked. */
+  asked(): ReadonlySet<string>;
   /** A local process starts anew: reconcile of every job. */
   restart(): void;
   /** A person asks the cluster anew what it can do. */
@@ -63,10 +65,23 @@ const pickOurs = (world: Elements): ClusterObject | undefined => {
   return ours.length === 0 ? undefined : kernel.random.pick(ours);
 };
 
+/** Those who meddle do it with what waits, at its gate or for an answer, as often as with anything. */
+const pickWaiting = (world: Elements): ClusterObject | undefined => {
+  const { kernel, cluster, tag } = world;
+  if (kernel.random.chance(0.5)) return pickOurs(world);
+  cluster.catchUp();
+  const asked = world.asked();
+  const waiting = cluster.state.objects.filter(
+    (object) =>
+      object.tag === tag && cluster.state.byId.get(object.id) === object && (object.state === 'gated' || asked.has(object.job ?? '')),
+  );
+  return waiting.length === 0 ? pickOurs(world) : kernel.random.pick(waiting);
+};
+
 const strangers = (world: Elements): void => {
   const { kernel, cluster, shape } = world;
   const { random } = kernel;
-  const object = pickOurs(world);
+  const object = pickWaiting(world);
   if (!object) return;
   const { id } = object;
   const { foreign } = cluster;
@@ -201,6 +216,15 @@ const relations = (world: Elements): void => {
     disorder.refusesLogin = so;
   };
   during(world, 'cluster_refuses_login', [1, 1_200_000], refuses(true), refuses(false));
+  const shown = (): void => {
+    disorder.showsAnotherKey = true;
+  };
+  // Somebody looks, and pins the new key; now and then the old one is back by itself.
+  const pinned = (): void => {
+    disorder.showsAnotherKey = false;
+    if (random.chance(0.7)) disorder.configuration += 1;
+  };
+  during(world, 'cluster_shows_another_key', [1, 1_200_000], shown, pinned);
   const loses = (): void => {
     disorder.lost = random.pick(['bulk_observation', 'cancel', 'checkpoint_files', 'containers'] as const);
     world.preflight();
@@ -238,7 +262,12 @@ const services = (world: Elements): void => {
 /** Faults are over: whatever lasts is undone, and what strangers hold they let go. */
 export const calmDown = (world: Elements): void => {
   const { cluster, line } = world;
-  Object.assign(world.disorder, { controllerDown: false, refusesLogin: false, lost: undefined } satisfies Partial<Disorder>);
+  Object.assign(world.disorder, {
+    controllerDown: false,
+    refusesLogin: false,
+    showsAnotherKey: false,
+    lost: undefined,
+  } satisfies Partial<Disorder>);
   world.sieged = false;
   line.down = false;
   line.lists.clear();

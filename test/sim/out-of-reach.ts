@@ -1,8 +1,6 @@
 /** Rules of the protocols that no world can reach, and what proves them instead. */
 export const OUT_OF_REACH: Readonly<Record<string, string>> = {
   'P1.6': 'what lists cost: `test/record/indexes.test.ts`, `npm run bench`',
-  'P2.9':
-    'which machines are taken: `test/app/machine-input.test.ts`, `test/infra/upgrade.test.ts`; there is no machine before this one yet',
   'P4.5': 'evidence about another object is refused inside an adapter: `test/contract/adapter`',
   'P4.7': 'the UID is the adapter’s own fence: `test/contract/adapter`',
   'P8.3': 'shell code on compute nodes: `test/checkpoint/publisher.test.ts`',

@@ -206,6 +206,8 @@ const reports = (world: Public, job: string, share: number, reported: Map<string
 };
 
 const observes = (world: Public): void => {
-  const body = { cluster: 'c', schedulerId: world.kernel.random.pick(world.strangers) };
+  const schedulerId = world.kernel.random.pick(world.strangers);
+  const login = world.cluster.byId.get(schedulerId)?.login;
+  const body = { cluster: 'c', schedulerId, ...(login === undefined ? {} : { login }) };
   void ask(world, { id: 'observeJob', method: 'POST', path: '/observed-jobs', body });
 };

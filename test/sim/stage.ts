@@ -53,6 +53,8 @@ export interface Stage {
   readonly writes: { count: number };
   readonly kind: Kind;
   readonly tag: string;
+  /** Of the cluster: each has its own polls, slots and jobs, and sees nothing of the other's. */
+  readonly logins: readonly string[];
   readonly pollSeconds: number;
   readonly disorder: Disorder;
   /** Objects that strangers made under our identity. */
@@ -83,8 +85,9 @@ export const createStage = (options: WorldOptions): Stage => {
     writes: { count: 0 },
     cluster: drawCluster(random, shape, kernel),
     tag: newTag(random.next),
+    logins: random.pick([[LOGIN], [LOGIN], [LOGIN, 'm']]),
     pollSeconds: climate.sieged ? Math.max(...kind.pollSeconds) : random.pick(kind.pollSeconds),
-    disorder: { controllerDown: false, refusesLogin: false, lost: undefined, configuration: 1 },
+    disorder: { controllerDown: false, refusesLogin: false, showsAnotherKey: false, lost: undefined, configuration: 1 },
     copies: new Set(),
   };
 };

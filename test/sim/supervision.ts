@@ -3,7 +3,7 @@
  * doubled, stalled, killed or lose their answer, and the port through which handlers start and signal executions.
  */
 import { readFileSync } from 'node:fs';
-import { type AdvanceInput, advance } from '../../lib/app/advance.ts';
+import { type AdvanceInput, advance, type Directive } from '../../lib/app/advance.ts';
 import { type ParkInput, park, StaleDecision } from '../../lib/app/park.ts';
 import { type Ports, type Supervisors, SupervisorsFailure } from '../../lib/app/ports.ts';
 import { createEngine, type Engine, type ExecutionDescription } from '../../lib/local/engine/engine.ts';
@@ -19,10 +19,16 @@ const substitutions = { AdvanceFunctionArn: 'advance', ParkFunctionArn: 'park' }
 const ADVANCE_MS = 150_000;
 const PARK_MS = 10_000;
 
+export type MachineInput = Pick<ParkInput, 'job' | 'generation' | 'machine'> & Partial<Pick<AdvanceInput, 'startedAt'>>;
+
 export interface Hands {
   readonly kernel: Kernel;
   readonly limits: boolean;
   portsFor(process: Process): Ports;
+  /** What the machine passes as the release of these ports takes it at its door; throws what it does not take. */
+  taken<T extends MachineInput>(ports: Ports, input: T): T;
+  /** What was answered to it. */
+  directs(input: AdvanceInput, directive: Directive): void;
   /** A process ended with an error: whether it is one of the world's is judged there. */
   failed(process: string, error: unknown): void;
   /** An execution ended badly: EventBridge calls reconcile. */
@@ -50,7 +56,9 @@ export const createSupervision = (hands: Hands): Engine => {
       advance: (payload: Json) => {
         const input = payload as unknown as AdvanceInput;
         return invoke('advance', ADVANCE_MS, async (ports) => {
-          const directive = await advance(ports, input);
+          const taken = hands.taken(ports, input);
+          const directive = await advance(ports, taken);
+          hands.directs(taken, directive);
           if (directive.next === 'again') hands.turns(input.job);
           return directive;
         });
@@ -59,7 +67,7 @@ export const createSupervision = (hands: Hands): Engine => {
         const input = payload as unknown as ParkInput;
         return invoke('park', PARK_MS, async (ports) => {
           try {
-            await park(ports, input);
+            await park(ports, hands.taken(ports, input));
             hands.waits(input.job);
           } catch (error) {
             if (error instanceof StaleDecision) hands.turns(input.job);

@@ -18,6 +18,10 @@ export interface WakeCheck {
 /** Clocks of two processes differ by so much at most. */
 const SKEW_MS = 5000;
 
+/** Whether a supervisor that waits under it should have been woken for what the record says now, whichever clock one goes by. */
+export const oversleeps = (view: View, wake: Wake, nowMs: number): boolean =>
+  wake.state === 'parked' && wake.version < view.version && mustWake(view, wake, nowMs - SKEW_MS);
+
 export const createWakeCheck = (): WakeCheck => {
   const said = new Map<string, Parking>();
   /** By job and slot: the token seen there last, and its order. */
