@@ -148,8 +148,11 @@ const inLaterRun = (attempt: AttemptView): AttemptView => {
 /** A run that began and ended between two looks is recorded as begun first: it counts, and it is the one that ended. */
 const runsBegun = (view: View, attempt: AttemptView, run: number, look: PollLook): readonly Event[] => {
   if (run <= attempt.run) return [];
-  if (attempt.state !== 'ended') return [{ type: 'attempt_observed', n: attempt.n, state: 'ending', run, look: lookOf(look) }];
-  return isRequeued(view, attempt) ? [{ type: 'attempt_requeued', n: attempt.n, run, look: lookOf(look) }] : [];
+  const active: Event = { type: 'attempt_observed', n: attempt.n, state: 'ending', run, look: lookOf(look) };
+  if (attempt.state !== 'ended') return [active];
+  if (isRequeued(view, attempt)) return [{ type: 'attempt_requeued', n: attempt.n, run, look: lookOf(look) }];
+  // An end that may turn out otherwise: somebody put it back, and it was active again for as long as that run was.
+  return isProvisional(view, attempt) ? [active] : [];
 };
 
 /** An outcome of class evidence, until something was decided on it (contract §3): a person's word that ends the job is that, too. */

@@ -414,6 +414,14 @@ describe('contract §3: a provisional outcome', () => {
     poll.sees('running');
     expect(poll.job.lastEvents).toEqual(['attempt_observed', 'escalation_withdrawn']);
   });
+  test.each([
+    ['ended otherwise', 'exited'],
+    ['ended in the same way', 'vanished'],
+  ] as const)('P4.6 given a later run of it that nobody saw alive, when that %s, then its beginning is committed, too', (_, cause) => {
+    const poll = running([]).seesEnd('vanished').seesEnd(cause, { run: 1 });
+    expect(poll.tells).toBe(`attempt_observed, attempt_ended ${cause}`);
+    expect(poll.job.attempt).toMatchObject({ run: 1, state: 'ended', outcome: { cause } });
+  });
   test('given a stranger revived it, then only a finding is committed', () => {
     expect(running([]).seesEnd('exited').sees('running').job.attempt.findings).toMatchObject([{ kind: 'active_after_end' }]);
   });

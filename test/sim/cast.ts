@@ -6,6 +6,7 @@ import { poll } from '../../lib/app/poll.ts';
 import type { ClusterConfiguration, Ports } from '../../lib/app/ports.ts';
 import { probes } from '../../lib/app/probes.ts';
 import { reconcile } from '../../lib/app/reconcile.ts';
+import type { Doomed } from '../../lib/checkpoint/collect.ts';
 import { adapter as memoryAdapter } from '../../lib/cluster/memory/adapter.ts';
 import type { Call, Fault } from '../../lib/cluster/memory/fault.ts';
 import type { Adapter, FindAnswer, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
@@ -86,8 +87,8 @@ export class Cast {
         kernel.after(stage.random.between(100, 3000), () => this.#reconcile(false), 'reconcile, since an execution ended badly'),
       signalled: (token) => judge.tokens.signalled(token),
       ended: (execution) => judge.ended(execution),
-      turns: (job) => judge.turns(job),
-      waits: (job) => judge.waits(job),
+      turns: (job, generation) => judge.turns(job, generation),
+      waits: (job, generation) => judge.waits(job, generation),
     });
     this.#elements = {
       ...{ kernel, cluster, tag, disorder, shape: stage.shape, copies: stage.copies, line: this.#line },
@@ -219,6 +220,7 @@ export class Cast {
       sends: (submission: Submission) => judge.sends(process, submission),
       touches: (verb: string, job: string) => judge.touches(process, older, verb, job),
       lists: (job: string) => judge.lists(process, job),
+      collected: (job: string, doomed: readonly Doomed[]) => judge.collected(job, doomed),
       connects: (login: string) => judge.connects(process, login),
       closes: () => judge.conduct.closes(process),
       finds: (job: string, answer: FindAnswer) => judge.conduct.finds(process, job, answer),

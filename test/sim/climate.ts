@@ -92,6 +92,7 @@ export const CONSEQUENCES = [
   'died_before_signal',
   'died_before_notice',
   'head_moved_unheard',
+  'save_collected',
   'older_machine',
   'newer_machine',
 ] as const;

@@ -4,7 +4,7 @@
  */
 import type { Act, ClusterObject, Execution, State } from '../../lib/cluster/memory/state.ts';
 import { jobKey } from '../../lib/cluster/memory/state.ts';
-import { parseIdentity } from '../../lib/job/identity.ts';
+import { identityOf, parseIdentity } from '../../lib/job/identity.ts';
 import { overOf } from '../../lib/job/over.ts';
 import type { AttemptView, View } from '../../lib/job/view.ts';
 import { isBoundTo } from './record-check.ts';
@@ -109,7 +109,8 @@ const judgeStart = (ground: Ground, execution: Execution): void => {
 const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View, where: string): void => {
   if (cluster.settings.shape === 'kubernetes') return;
   // A stranger who lets it through its gate does not wait for anything: what it waits for is our own release.
-  const ours = cluster.acts.some((act) => act.verb === 'release' && act.tag === tag && act.schedulerId === execution.schedulerId);
+  const identity = identityOf(tag, execution.job, execution.n);
+  const ours = cluster.acts.some((act) => act.verb === 'release' && act.identity === identity && act.schedulerId === execution.schedulerId);
   if (!ours) return;
   for (const older of cluster.executionsByJob.get(jobKey(tag, execution.job)) ?? []) {
     // What is suspended does nothing, and looks before it goes on.
@@ -119,14 +120,25 @@ const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View,
   }
 };
 
-/** S1: two at a time only while the older one is a fenced survivor of a lost node that has not looked yet. */
+/** A stranger put it back or let it go: its guard goes by the marks that it can see, and a shared file system shows them late. */
+const isLetIn = ({ acts, settings }: State, { schedulerId, startedAtMs }: Execution): boolean =>
+  settings.shape === 'slurm' &&
+  acts.some(
+    (act) =>
+      act.tag === undefined &&
+      act.schedulerId === schedulerId &&
+      (act.verb === 'requeue' || act.verb === 'release') &&
+      act.atMs <= startedAtMs,
+  );
+
+/** S1: two at a time only while the older one, a survivor of a lost node or let in by a stranger, is fenced and has not looked yet. */
 const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
   const { cluster, tag } = ground;
   for (const older of alive) {
     const newer = alive.find((one) => one.job === older.job && one.epoch > older.epoch);
     if (!newer) continue;
     const where = `runs ${older.n}-${older.run} and ${newer.n}-${newer.run} of ${older.job} run at the same time`;
-    holds(older.survivor, 'S1', () => where);
+    holds(older.survivor || isLetIn(cluster, older), 'S1', () => where);
     if (cluster.settings.shape === 'kubernetes') continue;
     const control = cluster.controls.get(jobKey(tag, older.job));
     const marks = [...(control?.marks.values() ?? [])].filter((mark) => mark.n > older.n).map((mark) => mark.visibleAtMs);

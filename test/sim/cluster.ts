@@ -2,6 +2,7 @@
  * The cluster as one process of a world sees it: every call on a connection parked, and the faults that the memory cluster can meet
  * (lib/cluster/memory/fault.ts), drawn call by call.
  */
+import type { Doomed } from '../../lib/checkpoint/collect.ts';
 import type { Call, Fault, Verb } from '../../lib/cluster/memory/fault.ts';
 import type { Adapter, FindAnswer, Session, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
 import type { CapabilityName, Probe } from '../../lib/job/capability.ts';
@@ -16,6 +17,8 @@ export interface Told {
   touches(verb: string, job: string): void;
   /** It lists, now, what this job published. */
   lists(job: string): void;
+  /** It removed these saves. */
+  collected(job: string, doomed: readonly Doomed[]): void;
   connects(login: string): void;
   closes(): void;
   finds(job: string, answer: FindAnswer): void;
@@ -45,8 +48,8 @@ export const adapterFor = (reach: Reach): Adapter => ({
 
 /** Pure arithmetic of the adapter, or nothing at all: no call leaves the process for it. */
 const LOCAL = new Set(['gateFor']);
-const EFFECTS = new Set(['submit', 'fence', 'release', 'cancel', 'discard', 'requeue']);
-const LATE = new Set(['submit', 'fence', 'release', 'discard']);
+const EFFECTS = new Set(['submit', 'fence', 'release', 'cancel', 'discard', 'requeue', 'collect']);
+const LATE = new Set(['submit', 'fence', 'release', 'discard', 'collect']);
 
 const sessionFor = ({ kernel, disorder, process, told }: Reach, session: Session): Session => {
   const verbs = session as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
@@ -67,6 +70,7 @@ const sessionFor = ({ kernel, disorder, process, told }: Reach, session: Session
             if (name === 'observe') told.observes();
             if (name === 'listPublications') told.lists(given[0] as string);
             const answer = await verb(...given);
+            if (name === 'collect') told.collected(given[0] as string, given[2] as readonly Doomed[]);
             if (name === 'fence') told.fences(given[0] as string);
             if (name === 'find') told.finds(given[0] as string, answer as FindAnswer);
             if (name === 'submit') told.hears(given[0] as Submission, answer as SubmitAnswer);

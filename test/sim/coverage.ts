@@ -11,6 +11,7 @@ const STEPS = ['submit', 'settle', 'release', 'await', 'cancel', 'requeue', 'dis
 const ROUTES = [
   ...['planJob', 'submitJob', 'listJobs', 'readJob', 'watchEvents', 'readOutput', 'cancelJob', 'observeJob'],
   ...['listEscalations', 'readToken', 'answerEscalation', 'publishCheckpoint', 'listCheckpoints', 'readLatestCheckpoint'],
+  ...['collectCheckpoints'],
   ...['listClusters', 'readCluster', 'listClusterEvents', 'startPreflight', 'answerClusterEscalation'],
 ];
 

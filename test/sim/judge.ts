@@ -3,6 +3,7 @@
  * first thing that is broken.
  */
 import { type AdvanceInput, type Directive, MACHINE } from '../../lib/app/advance.ts';
+import type { Doomed } from '../../lib/checkpoint/collect.ts';
 import type { Submission } from '../../lib/cluster/port.ts';
 import { CLUSTER_SCHEMA, type ClusterCommit } from '../../lib/job/cluster-event.ts';
 import { blockedFor, type ClusterView, emptyCluster, foldCluster } from '../../lib/job/cluster-view.ts';
@@ -68,7 +69,8 @@ export class Judge {
   readonly looks: LookCheck = createLookCheck();
   /** By commit: the step of its append. */
   readonly #committed = new Map<string, number>();
-  readonly #turns = new Map<string, number>();
+  /** By execution: how often it went round at which version. */
+  readonly #turns = new Map<string, { readonly version: number; readonly count: number }>();
   #cluster: ClusterView;
   /** By login: since when the record says that it is blocked, true time. */
   readonly #blockedAt = new Map<string, number>();
@@ -178,12 +180,13 @@ export class Judge {
   }
 
   /** No supervisor turns in circles: what it finds again and again it must either decide or wait for. */
-  turns(job: string): void {
-    const turns = (this.#turns.get(job) ?? 0) + 1;
-    this.#turns.set(job, turns);
-    this.must(() =>
-      holds(turns <= MOST_TURNS, 'L1', () => `the supervisor of ${job} went round ${turns} times and neither decided nor waited`),
-    );
+  turns(job: string, generation: number): void {
+    const version = this.#jobs.get(job)?.view?.version ?? 0;
+    const before = this.#turns.get(`${job}-${generation}`);
+    const count = before?.version === version ? before.count + 1 : 1;
+    this.#turns.set(`${job}-${generation}`, { version, count });
+    const says = (): string => `the supervisor of ${job} went round ${count} times and neither decided nor waited`;
+    this.must(() => holds(count <= MOST_TURNS, 'L1', says));
   }
 
   /** Whoever supervises by an older machine goes on by the newer one. */
@@ -192,8 +195,8 @@ export class Judge {
     this.must(() => holds(moves, 'release', () => `the supervisor of ${job} is told to ${next} by an older machine`));
   }
 
-  waits(job: string): void {
-    this.#turns.delete(job);
+  waits(job: string, generation: number): void {
+    this.#turns.delete(`${job}-${generation}`);
   }
 
   /** A reconcile begins, and calls what it is given when it comes to its end: whom it had to wake by then is awake. */
@@ -226,6 +229,17 @@ export class Judge {
   /** A process listed what a job published. */
   lists(process: Process, job: string): void {
     this.#listed.set(`${process.id} ${job}`, this.#stage.kernel.nowMs);
+  }
+
+  /** Saves of a job were removed for somebody. */
+  collected(job: string, doomed: readonly Doomed[]): void {
+    this.must(() =>
+      this.#publications.collected(
+        job,
+        doomed.map(({ publication }) => publication),
+        this.#jobs.get(job)?.view,
+      ),
+    );
   }
 
   /** A process is about to change something on the cluster: one of an older release must not, once it could have known better. */
@@ -320,7 +334,6 @@ export class Judge {
     if (question?.id !== tracked.asked?.id) tracked.asked = question && { id: question.id, atMs: kernel.nowMs };
     tracked.view = view;
     tracked.commitId = commit.commitId;
-    this.#turns.delete(job);
     if (commit.events.some((event) => event.type === 'attempt_planned')) this.#committed.set(commit.commitId, kernel.step);
     if (view.ended) tracked.endedAt ??= kernel.nowMs;
     this.#reach(`step ${nextStep(view, kernel.nowMs).do}`);

@@ -293,6 +293,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     "    ports.log('error', 'one job was passed over', { job, error: says.slice(0, 1024) });\n    throw error;\n",
   ),
   of(
+    'one-record-ends-preflight',
+    'P5.5: what is wrong with one record never costs the others',
+    'lib/app/cluster/preflight.ts',
+    'await apart(ports, job, () => loadView(ports.store, job))',
+    'await loadView(ports.store, job)',
+  ),
+  of(
     'vanished-at-once',
     'P5.6: an absence is believed only after the grace, over complete looks',
     DIGEST,

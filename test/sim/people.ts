@@ -67,6 +67,7 @@ export interface Habits {
   readonly answers: number;
   readonly reads: number;
   readonly reports: number;
+  readonly collects: number;
   readonly everyMs: number;
 }
 
@@ -81,6 +82,7 @@ export const willLook = (world: Public, habits: Habits): void => {
       if (random.chance(habits.cancels)) cancels(world, view);
       for (const question of openQuestions(view)) if (random.chance(habits.answers)) answers(world, view, question);
       if (random.chance(habits.reads)) void reads(world, view);
+      if (random.chance(habits.collects)) collects(world, view);
       if (habits.reports > 0) reports(world, view.job, habits.reports, reported);
     }
     for (const { id } of openClusterQuestions(world.clusterView())) if (random.chance(habits.answers)) answersCluster(world, id);
@@ -203,6 +205,12 @@ const reports = (world: Public, job: string, share: number, reported: Map<string
       'report',
     );
   }
+};
+
+const collects = (world: Public, { job }: View): void => {
+  const { random } = world.kernel;
+  const body = { keep: random.between(2, 3), dry: random.chance(0.2) };
+  void ask(world, { id: 'collectCheckpoints', method: 'POST', path: `/jobs/${job}/checkpoints/collect`, body });
 };
 
 const observes = (world: Public): void => {

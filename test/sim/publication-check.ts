@@ -8,6 +8,7 @@ import type { Execution, State } from '../../lib/cluster/memory/state.ts';
 import { jobKey } from '../../lib/cluster/memory/state.ts';
 import type { EventOf, Point } from '../../lib/job/event.ts';
 import { attemptOfEpoch, epochOf } from '../../lib/job/identity.ts';
+import type { Published } from '../../lib/job/point.ts';
 import type { View } from '../../lib/job/view.ts';
 import type { Kernel } from './kernel.ts';
 import { holds } from './verdict.ts';
@@ -30,6 +31,8 @@ export interface PublicationCheck {
   /** Looks at everything new in `pub/`. */
   check(): void;
   begins(execution: Execution): void;
+  /** Somebody's collecting has just removed what it was to remove of these. */
+  collected(job: string, doomed: readonly Published[], view: View | undefined): void;
   /** `listedAtMs`: when the planner listed `pub/`; undefined: it never did. */
   plans(before: View, event: EventOf<'attempt_planned'>, listedAtMs: number | undefined, nowMs: number): void;
 }
@@ -55,14 +58,19 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       known = cluster.controls.size;
     }
     for (const { job, control } of folders)
-      if (control.pub.size !== (stories.get(job)?.announced.length ?? 0)) announced(job, [...control.pub.values()]);
+      if (control.pub.size !== (stories.get(job)?.announced.length ?? 0)) announces(job, [...control.pub.values()]);
+  };
+
+  const announces = (job: string, now: readonly Announced[]): void => {
+    const gone = storyOf(job).announced.find((one, i) => now[i] !== one);
+    holds(!gone, 'S9', () => `publication ${gone?.path} of ${job} was removed or changed`);
+    announced(job, now);
   };
 
   const announced = (job: string, now: readonly Announced[]): void => {
     const story = storyOf(job);
-    const gone = story.announced.find((one, i) => now[i] !== one);
-    holds(!gone, 'S9', () => `publication ${gone?.path} of ${job} was removed or changed`);
-    for (const one of now.slice(story.announced.length)) noteLate(kernel, story.fixes, one);
+    const before = new Set(story.announced);
+    for (const one of now) if (!before.has(one)) noteLate(kernel, story.fixes, one);
     story.announced = now;
   };
 
@@ -77,6 +85,25 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       holds(base.step >= Math.max(-1, ...before), 'S9', () => `${where}, below what its attempt resumed from`);
       if (base.step >= 0 && script.ignoresResume) kernel.count('ignored_resume_point');
       fixes.push({ ...base, for: epoch, atMs: startedAtMs, scratch: false });
+    },
+    collected(job, doomed, view) {
+      const control = cluster.controls.get(jobKey(tag, job));
+      const story = storyOf(job);
+      const left = new Set<Announced>(control?.pub.values() ?? []);
+      // A node that answers and does not list its processes is believed, whatever runs on there.
+      const isGone = ({ n, survivor }: Execution): boolean => survivor && view?.attempts[n - 1]?.processes === 'gone';
+      const begun = cluster.executionsByJob.get(jobKey(tag, job)) ?? [];
+      const live = begun.filter((one) => one.endedAtMs === undefined && !isGone(one));
+      for (const gone of story.announced.filter((one) => !left.has(one))) {
+        holds(
+          doomed.some((one) => isSame(one, gone)),
+          'S9',
+          () => `${said(gone)} of ${job} was removed, and was not to be`,
+        );
+        judgeRemoved(gone, story, left, live, job);
+        kernel.count('save_collected');
+      }
+      announced(job, [...left]);
     },
     plans(before, event, listedAtMs, nowMs) {
       const { job } = before;
@@ -97,6 +124,31 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       fixes.push({ ...event.resume, for: epochOf(event.n, 0), atMs: nowMs, scratch });
     },
   };
+};
+
+/** P8.4: what was removed is no run's, nobody's next point, and leaves two to fall back on, if there were two (as of now, not of the look). */
+const judgeRemoved = (
+  gone: Announced,
+  { fixes, announced }: Story,
+  left: ReadonlySet<Announced>,
+  live: readonly Execution[],
+  job: string,
+): void => {
+  const where = (): string => `${said(gone)} of ${job} was collected`;
+  const reader = live.find((one) => isSame(one.base, gone));
+  holds(!reader, 'S9', () => `${where()}, and run ${reader?.n}-${reader?.run} resumed from it and goes on`);
+  holds(!live.some(({ epoch }) => epoch === gone.epoch), 'S9', () => `${where()}, and the run that saved it goes on`);
+  const last = fixes.reduce<Fix | undefined>((most, fix) => (most && most.for > fix.for ? most : fix), undefined);
+  holds(!last || !isSame(last, gone), 'S9', () => `${where()}, and was the last point fixed`);
+  const eligible = announced.filter((one) => one.epoch >= (last?.for ?? 0) && one.step >= (last?.step ?? -1));
+  const stay = eligible.filter((one) => left.has(one));
+  holds(
+    stay.length >= Math.min(2, eligible.length),
+    'S9',
+    () => `${where()}, and ${stay.length} of ${eligible.length} are left to resume from`,
+  );
+  const best = eligible.reduce<Announced | undefined>((most, one) => (most && isGreater(most, one) ? most : one), undefined);
+  holds(best !== gone, 'S9', () => `${where()}, and is what would be resumed from`);
 };
 
 const judgeResume = (resume: Point, { fixes, announced }: Story, atMs: number, where: string): void => {

@@ -2,7 +2,7 @@
  * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
  */
 
-import { type ClusterObject, isKnown, isOf, type State } from '../../lib/cluster/memory/state.ts';
+import { type ClusterObject, isKnown, isOf, jobKey, type State } from '../../lib/cluster/memory/state.ts';
 import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
 import { matchingRule, ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
@@ -32,6 +32,7 @@ export const judgeCommit = (judged: Judged, before: View | undefined, commit: Co
   const after = fold([commit], before)!;
   const blocking = after.questions.filter((question) => question.blocks && !question.closed);
   holds(blocking.length <= 1, 'S11', () => `${blocking.length} blocking questions are open on ${commit.job}`);
+  for (const event of commit.events) if (event.type === 'attempt_ended') judgeRunKnown(judged.cluster, after, event);
   judgeAwait(after, at);
   return after;
 };
@@ -160,6 +161,18 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
     (one) => one.schedulerId === object.id && one.job === before.job && one.n === event.n && one.startedAtMs < lookedMs,
   );
   holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
+};
+
+/** P4.6: whose end is told was recorded as begun; it is the last run's if it is of the moment at which the object ended. */
+const judgeRunKnown = (cluster: State, { job, attempts }: View, { n, outcome }: EventOf<'attempt_ended'>): void => {
+  const attempt = attempts[n - 1];
+  const object = attempt?.receipt && objectOf(cluster, attempt.receipt);
+  if (object?.state !== 'ended' || object.endedAtMs === undefined) return;
+  const clusterEndedAt = Math.round(object.endedAtMs + cluster.clockOffsetMs);
+  const isLast = outcome.evidence.some(({ at }) => at === clusterEndedAt);
+  const begun = cluster.executionsByJob.get(jobKey(object.tag ?? '', job))?.some((one) => one.n === n && one.run === object.run);
+  const known = !isLast || !begun || attempt!.run >= object.run;
+  holds(known, 'S8', () => `the end of run ${object.run} of attempt ${n} of ${job} is told, and the record knows ${attempt!.run}`);
 };
 
 /** What an end waits for its evidence, less what two processes' clocks differ by. */

@@ -36,9 +36,9 @@ export interface Hands {
   /** A signal under this token was accepted. */
   signalled(token: string): void;
   /** The machine goes round without having waited. */
-  turns(job: string): void;
+  turns(job: string, generation: number): void;
   /** It waits. */
-  waits(job: string): void;
+  waits(job: string, generation: number): void;
   /** An execution ended, however. */
   ended(execution: ExecutionDescription): void;
 }
@@ -59,7 +59,7 @@ export const createSupervision = (hands: Hands): Engine => {
           const taken = hands.taken(ports, input);
           const directive = await advance(ports, taken);
           hands.directs(taken, directive);
-          if (directive.next === 'again') hands.turns(input.job);
+          if (directive.next === 'again') hands.turns(input.job, input.generation);
           return directive;
         });
       },
@@ -68,9 +68,9 @@ export const createSupervision = (hands: Hands): Engine => {
         return invoke('park', PARK_MS, async (ports) => {
           try {
             await park(ports, hands.taken(ports, input));
-            hands.waits(input.job);
+            hands.waits(input.job, input.generation);
           } catch (error) {
-            if (error instanceof StaleDecision) hands.turns(input.job);
+            if (error instanceof StaleDecision) hands.turns(input.job, input.generation);
             throw error;
           }
         });
