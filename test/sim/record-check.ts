@@ -68,12 +68,22 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
     case 'attempt_never_landed':
     case 'attempt_refused': {
       const identity = before.attempts[event.n - 1]?.identity;
-      // What every source forgot before anybody looked is as good as never landed, as long as it never began.
+      // What every source forgot before anybody looked is as good as never landed, as long as it never began. On Kubernetes a create may
+      // land after another one of the same name was refused, and is swept.
+      const bySlurm = judged.cluster.settings.shape === 'slurm';
+      const untilMs = bySlurm || event.type === 'attempt_never_landed' ? Number.POSITIVE_INFINITY : event.outcome.observedAt - SKEW_MS;
       const there = judged.cluster.objects.find(
         (object) =>
-          object.name === identity && !object.refused && !judged.copies.has(object) && (object.everRan || isKnown(judged.cluster, object)),
+          object.name === identity &&
+          object.landedAtMs < untilMs &&
+          !object.refused &&
+          !judged.copies.has(object) &&
+          (object.everRan || isKnown(judged.cluster, object)),
       );
       holds(!there, 'S8', () => `${where}: object ${there?.id} landed`);
+      const sent = before.attempts[event.n - 1];
+      const early = !bySlurm && sent?.state === 'uncertain' && event.outcome.observedAt < settledAt(sent) - SKEW_MS;
+      holds(!early, 'S8', () => `${where}: a repeat was refused, and what was sent before may still land`);
       return;
     }
     case 'job_ended': {
@@ -97,6 +107,11 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
     default:
   }
 };
+
+/** Clocks of two processes differ by so much at most. */
+const SKEW_MS = 5000;
+
+const settledAt = ({ plannedAt, clusterSettleAt, clusterNow }: AttemptView): number => plannedAt + clusterSettleAt - clusterNow;
 
 const commitEnds = ({ events }: Commit, n: number): boolean =>
   events.some((event) => (event.type === 'attempt_ended' || event.type === 'attempt_refused') && event.n === n);

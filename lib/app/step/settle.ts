@@ -22,21 +22,29 @@ export const settle = async (ports: Ports, view: View, n: number): Promise<Perfo
   if (found.kind === 'unreachable') return nothing(view, found.says, 'settle');
   if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, view, n, found);
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered', 'settle');
-  return attempt.gate.mechanism === 'suspend' ? createAgain(ports, view, attempt) : believeAbsent(ports, view, attempt, found, askedAt);
+  return attempt.gate.mechanism === 'suspend'
+    ? createAgain(ports, view, attempt, isPast(attempt, found, askedAt))
+    : believeAbsent(ports, view, attempt, found, askedAt);
 };
 
 /**
  * Kubernetes: a create has no bound, so no absence is ever final; but its name is created once and comes up suspended, so the same
- * create is repeated, by whomever, until it answers (protocols §3.5). Nothing is ever "never landed" there.
+ * create is repeated, by whomever, until it answers (protocols §3.5). Nothing is ever "never landed" there. A refusal speaks of the
+ * repeat alone: it is the attempt's once no earlier create is likely to be under way (`past`); one that lands later is swept.
  */
-const createAgain = async (ports: Ports, view: View, attempt: AttemptView): Promise<Performed> => {
+const createAgain = async (ports: Ports, view: View, attempt: AttemptView, past: boolean): Promise<Performed> => {
   const probe = await ports.probeOf(attempt.cluster, attempt.login);
   if (!probe || !view.spec) return nothing(view, `cluster ${attempt.cluster} was never probed`, 'settle');
   const spec = await withScript(ports, view.job, view.spec);
   const submission = submissionOf(view, attempt, spec, probe);
   const answer = await withSession(ports, attempt.cluster, attempt.login, (session) => session.submit(submission));
   if (isUnreachable(answer)) return unlearnt(view, answer, 'settle');
-  if (answer.kind === 'accepted' || answer.kind === 'refused') return done(await record(ports, view, attempt, answer));
+  if (answer.kind === 'accepted' || (answer.kind === 'refused' && past)) return done(await record(ports, view, attempt, answer));
+  if (answer.kind === 'refused')
+    return {
+      ...nothing(view, 'the repeat was refused, and what was sent before may still land', 'settle'),
+      decidesAt: settledAt(attempt) + TOLD_MS,
+    };
   return nothing(view, answer.kind === 'not_now' ? answer.reason : answer.answer, 'settle');
 };
 
