@@ -53,7 +53,7 @@ export const collectCheckpoints = async (ports: Ports, view: View, asked: Collec
     const doomed = collect({
       listed: listed.publications,
       points: [...pointsOf(newest), ...listed.bases.map(fixedByBase)].sort((a, b) => a.epoch - b.epoch),
-      isLive: isLive(newest.attempts, ports.now()),
+      isLive: isLive(newest, ports.now()),
       keep: asked.keep,
     });
     const now = doomed.slice(0, MOST_COLLECTED);

@@ -11,7 +11,7 @@ import { nextStep } from '../../job/next-step.ts';
 import type { Step } from '../../job/step.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
-import { withinLimit } from '../alive.ts';
+import { someRunMayLive } from '../alive.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
 import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
@@ -71,9 +71,6 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
       return never(answer);
   }
 };
-
-const someRunMayLive = (view: View, attempt: AttemptView, now: number): boolean =>
-  view.attempts.some((a) => a.n < attempt.n && a.processes === 'unknown' && withinLimit(a, now));
 
 /**
  * Exit codes prove nothing; this only says that it was asked for. A look on the same connection mostly shows at once that the gate is
