@@ -120,16 +120,9 @@ const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View,
   }
 };
 
-/** A stranger put it back or let it go: its guard goes by the marks that it can see, and a shared file system shows them late. */
-const isLetIn = ({ acts, settings }: State, { schedulerId, startedAtMs }: Execution): boolean =>
-  settings.shape === 'slurm' &&
-  acts.some(
-    (act) =>
-      act.tag === undefined &&
-      act.schedulerId === schedulerId &&
-      (act.verb === 'requeue' || act.verb === 'release') &&
-      act.atMs <= startedAtMs,
-  );
+/** It began after its attempt had ended, by a stranger: its guard goes by the marks it sees, and a shared file system shows them late. */
+const isLetIn = ({ viewOf }: Ground, { job, n, startedAtMs }: Execution): boolean =>
+  startedAtMs > (viewOf(job)?.attempts[n - 1]?.endedAt ?? Number.POSITIVE_INFINITY);
 
 /** S1: two at a time only while the older one, a survivor of a lost node or let in by a stranger, is fenced and has not looked yet. */
 const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
@@ -138,8 +131,9 @@ const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
     const newer = alive.find((one) => one.job === older.job && one.epoch > older.epoch);
     if (!newer) continue;
     const where = `runs ${older.n}-${older.run} and ${newer.n}-${newer.run} of ${older.job} run at the same time`;
-    holds(older.survivor || isLetIn(cluster, older), 'S1', () => where);
-    if (cluster.settings.shape === 'kubernetes') continue;
+    const slurm = cluster.settings.shape === 'slurm';
+    holds(older.survivor || (slurm && isLetIn(ground, older)), 'S1', () => where);
+    if (!slurm) continue;
     const control = cluster.controls.get(jobKey(tag, older.job));
     const marks = [...(control?.marks.values() ?? [])].filter((mark) => mark.n > older.n).map((mark) => mark.visibleAtMs);
     const claims = [...(control?.claims.values() ?? [])].filter((claim) => claim.n === older.n && claim.run > older.run);

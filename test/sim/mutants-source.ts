@@ -211,7 +211,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'absent-create-believed',
     'P3.5: on Kubernetes nothing is ever said never to land',
     SETTLE,
-    "attempt.gate.mechanism === 'suspend' ? createAgain",
+    "attempt.gate.mechanism === 'suspend'\n    ? createAgain",
     'attempt.n < 0 ? createAgain',
   ),
   of(
