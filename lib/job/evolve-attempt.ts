@@ -37,7 +37,6 @@ export const observed = (a: AttemptView, event: EventOf<'attempt_observed'>, met
     ...(event.pending ? { pending: event.pending } : {}),
     ...(event.lastRunCause ? { lastRunCause: event.lastRunCause } : {}),
     ...((a.startedAt === undefined || restarted) && inRun ? { startedAt: meta.at } : {}),
-    ...(event.state === 'suspended' ? { suspended: true as const } : {}),
   };
 };
 

@@ -60,8 +60,6 @@ export const TIMING = {
   unfinishedBirthSeconds: 900,
   /** Age of a release mark before a run that may be alive counts as fenced (protocols §6.3). */
   fenceSeconds: 180,
-  /** Time after the time limit when processes of unknown fate count as gone. */
-  goneAfterLimitSeconds: 600,
   advanceSteps: 6,
   advanceSeconds: 60,
   loopsPerExecution: 1500,

@@ -62,8 +62,6 @@ export interface AttemptView {
   readonly lastRunCause?: Outcome['cause'];
   /** When the present run was first seen running: a restart begins anew, and with it the run's own time limit. */
   readonly startedAt?: number;
-  /** A look saw it suspended: its own time limit, which runs only while it does, tells no moment by which it is over. */
-  readonly suspended?: true;
   /** One entry per run that the scheduler began by itself: why the run before it ended, where the cluster said so. */
   readonly schedulerRequeues: readonly (Outcome['cause'] | 'untold')[];
   readonly requeueIntendedAt?: number;

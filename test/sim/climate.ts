@@ -108,6 +108,9 @@ export interface Upgrade {
   readonly machineAfterMs?: number;
 }
 
+/** Clocks of two processes differ by less: what a judge allows them. */
+export const SKEW_MS = 5000;
+
 export interface Climate {
   readonly faults: Readonly<Record<FaultKind, number>>;
   readonly stallMs: number;

@@ -8,6 +8,7 @@ import { matchingRule, ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import { type AttemptView, blockingQuestion, fold, type View } from '../../lib/job/view.ts';
+import { SKEW_MS } from './climate.ts';
 import { holds } from './verdict.ts';
 
 /** What one world keeps to judge by. */
@@ -32,7 +33,11 @@ export const judgeCommit = (judged: Judged, before: View | undefined, commit: Co
   const after = fold([commit], before)!;
   const blocking = after.questions.filter((question) => question.blocks && !question.closed);
   holds(blocking.length <= 1, 'S11', () => `${blocking.length} blocking questions are open on ${commit.job}`);
-  for (const event of commit.events) if (event.type === 'attempt_ended') judgeRunKnown(judged.cluster, after, event);
+  for (const event of commit.events) {
+    if (event.type !== 'attempt_ended') continue;
+    judgeRunKnown(judged.cluster, after, event);
+    judgeWaited(judged.cluster, after, event);
+  }
   judgeAwait(after, at);
   return after;
 };
@@ -108,9 +113,6 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
   }
 };
 
-/** Clocks of two processes differ by so much at most. */
-const SKEW_MS = 5000;
-
 const settledAt = ({ plannedAt, clusterSettleAt, clusterNow }: AttemptView): number => plannedAt + clusterSettleAt - clusterNow;
 
 const commitEnds = ({ events }: Commit, n: number): boolean =>
@@ -161,10 +163,7 @@ const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'
   if (!attempt?.receipt) return;
   const object = objectOf(judged.cluster, attempt.receipt);
   holds(object, 'S8', () => `${where}: there is no such object`);
-  const { cause, ran, evidence } = event.outcome;
-  const inVain = evidence.some(({ source, message }) => source === 'dispatch' && message?.startsWith('waited '));
-  const sinceMs = judged.cluster.agenda.nowMs - (object.endedAtMs ?? 0);
-  holds(!inVain || sinceMs >= EVIDENCE_MS, 'S8', () => `${where}: it ended ${sinceMs} ms ago, and its evidence was waited for in vain`);
+  const { cause, ran } = event.outcome;
   const causes = judged.causes.get(object) ?? new Set();
   const says = (): string =>
     `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
@@ -188,6 +187,16 @@ const judgeRunKnown = (cluster: State, { job, attempts }: View, { n, outcome }: 
   const begun = cluster.executionsByJob.get(jobKey(object.tag ?? '', job))?.some((one) => one.n === n && one.run === object.run);
   const known = !isLast || !begun || attempt!.run >= object.run;
   holds(known, 'S8', () => `the end of run ${object.run} of attempt ${n} of ${job} is told, and the record knows ${attempt!.run}`);
+};
+
+/** P5.6: evidence that was not there was waited for. A run that a stranger has begun since ended at another moment than the one told of. */
+const judgeWaited = (cluster: State, { job, attempts }: View, { n, outcome }: EventOf<'attempt_ended'>): void => {
+  const inVain = outcome.evidence.some(({ source, message }) => source === 'dispatch' && message?.startsWith('waited '));
+  const attempt = attempts[n - 1];
+  const object = attempt?.receipt && objectOf(cluster, attempt.receipt);
+  if (!inVain || object?.endedAtMs === undefined || object.run !== attempt?.run) return;
+  const sinceMs = cluster.agenda.nowMs - object.endedAtMs;
+  holds(sinceMs >= EVIDENCE_MS, 'S8', () => `attempt ${n} of ${job} ended ${sinceMs} ms ago, and its evidence was waited for in vain`);
 };
 
 /** What an end waits for its evidence, less what two processes' clocks differ by. */

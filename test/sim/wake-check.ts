@@ -7,6 +7,7 @@ import { mustWake } from '../../lib/app/wake.ts';
 import type { View } from '../../lib/job/view.ts';
 import { compareOrders } from '../../lib/record/order.ts';
 import type { TokenOrder, Wake } from '../../lib/record/port.ts';
+import { SKEW_MS } from './climate.ts';
 import type { Parking } from './store.ts';
 import { holds } from './verdict.ts';
 
@@ -14,9 +15,6 @@ export interface WakeCheck {
   parks(wake: Parking): void;
   check(view: View, headVersion: number, slots: ReadonlyMap<string, { readonly token: string; readonly wake?: Wake }>, nowMs: number): void;
 }
-
-/** Clocks of two processes differ by so much at most. */
-const SKEW_MS = 5000;
 
 /** Whether a supervisor that waits under it should have been woken for what the record says now, whichever clock one goes by. */
 export const oversleeps = (view: View, wake: Wake, nowMs: number): boolean =>

@@ -13,6 +13,8 @@ import { bindFound } from './bind.ts';
 import { record, submissionOf, withScript } from './submit.ts';
 import { commitFact, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
 
+type Looked = Exclude<FindAnswer, { kind: 'unreachable' }>;
+
 export const settle = async (ports: Ports, view: View, n: number): Promise<Performed> => {
   const attempt = attemptOf(view, n);
   // A look shows what was there when it began, however long its answer takes.
@@ -23,40 +25,39 @@ export const settle = async (ports: Ports, view: View, n: number): Promise<Perfo
   if (found.kind === 'found' && found.objects.some((object) => object.n === n)) return bindFound(ports, view, n, found);
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered', 'settle');
   return attempt.gate.mechanism === 'suspend'
-    ? createAgain(ports, view, attempt, isPast(attempt, found, askedAt))
+    ? createAgain(ports, view, attempt, found, askedAt)
     : believeAbsent(ports, view, attempt, found, askedAt);
 };
 
 /**
  * Kubernetes: a create has no bound, so no absence is ever final; but its name is created once and comes up suspended, so the same
  * create is repeated, by whomever, until it answers (protocols §3.5). Nothing is ever "never landed" there. A refusal speaks of the
- * repeat alone: it is the attempt's once no earlier create is likely to be under way (`past`); one that lands later is swept.
+ * repeat alone: it is the attempt's once no earlier create is likely to be under way; one that lands later is swept.
  */
-const createAgain = async (ports: Ports, view: View, attempt: AttemptView, past: boolean): Promise<Performed> => {
+const createAgain = async (ports: Ports, view: View, attempt: AttemptView, found: Looked, askedAt: number): Promise<Performed> => {
   const probe = await ports.probeOf(attempt.cluster, attempt.login);
   if (!probe || !view.spec) return nothing(view, `cluster ${attempt.cluster} was never probed`, 'settle');
   const spec = await withScript(ports, view.job, view.spec);
   const submission = submissionOf(view, attempt, spec, probe);
   const answer = await withSession(ports, attempt.cluster, attempt.login, (session) => session.submit(submission));
   if (isUnreachable(answer)) return unlearnt(view, answer, 'settle');
-  if (answer.kind === 'accepted' || (answer.kind === 'refused' && past)) return done(await record(ports, view, attempt, answer));
-  if (answer.kind === 'refused')
-    return {
-      ...nothing(view, 'the repeat was refused, and what was sent before may still land', 'settle'),
-      decidesAt: settledAt(attempt) + TOLD_MS,
-    };
+  if (answer.kind === 'refused' && !isPast(attempt, found, askedAt)) {
+    const waits = nothing(view, 'the repeat was refused, and what was sent before may still land', 'settle');
+    return { ...waits, decidesAt: mayDecideAt(attempt, found, ports.now()) };
+  }
+  if (answer.kind === 'accepted' || answer.kind === 'refused') return done(await record(ports, view, attempt, answer));
   return nothing(view, answer.kind === 'not_now' ? answer.reason : answer.answer, 'settle');
 };
 
 /** When absence may count at all: both clocks past the settle time. */
-const isPast = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreachable' }>, now: number): boolean =>
+const isPast = (attempt: AttemptView, found: Looked, now: number): boolean =>
   found.clusterNow > attempt.clusterSettleAt && now > settledAt(attempt);
 
 /** The settle time by our own clock, counted from that commit. */
 const settledAt = (attempt: AttemptView): number => attempt.plannedAt + (attempt.clusterSettleAt - attempt.clusterNow);
 
 /** When a look can count by both clocks, as they run now: the cluster's has its own seconds, and may be behind where it was. */
-const mayDecideAt = (attempt: AttemptView, found: Exclude<FindAnswer, { kind: 'unreachable' }>, now: number): number =>
+const mayDecideAt = (attempt: AttemptView, found: Looked, now: number): number =>
   Math.max(settledAt(attempt), now + attempt.clusterSettleAt - found.clusterNow) + TOLD_MS;
 
 const onceMore = (view: View, firstAt: number): Performed => ({
@@ -64,13 +65,7 @@ const onceMore = (view: View, firstAt: number): Performed => ({
   decidesAt: firstAt + TIMING.settleAgainSeconds * 1000,
 });
 
-const believeAbsent = async (
-  ports: Ports,
-  view: View,
-  attempt: AttemptView,
-  found: Exclude<FindAnswer, { kind: 'unreachable' }>,
-  askedAt: number,
-): Promise<Performed> => {
+const believeAbsent = async (ports: Ports, view: View, attempt: AttemptView, found: Looked, askedAt: number): Promise<Performed> => {
   const now = ports.now();
   if (!isPast(attempt, found, askedAt)) {
     return { ...nothing(view, 'not found yet, and it may still land', 'settle'), decidesAt: mayDecideAt(attempt, found, now) };

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { markerName, parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
@@ -26,12 +26,17 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     ['a mark of a later attempt', (at: Place) => [at.release(1, 7), at.release(2, 9)], /attempt 2 has a release mark/],
     ['a stop mark', (at: Place) => [at.release(1, 7), at.put('control/stop', '- 1\n')], /stopped/],
     [
-      'a claim of the same run',
+      'a claim of a later run',
       (at: Place) => [
         at.release(1, 7),
-        at.put('control/claims/x', ''),
-        spawnSync('ln', ['-s', '7-0-feed', join(at.control, 'claims', '1-0')]),
+        mkdirSync(join(at.control, 'claims')),
+        symlinkSync('7-12-feed', join(at.control, 'claims', '1-12')),
       ],
+      /run 12 of this attempt has begun/,
+    ],
+    [
+      'a claim of the same run',
+      (at: Place) => [at.release(1, 7), mkdirSync(join(at.control, 'claims')), symlinkSync('7-0-feed', join(at.control, 'claims', '1-0'))],
       /claimed by 7-0-feed/,
     ],
   ])('P4.2: refuses with code and file under %s', async (_name, given, says) => {
@@ -161,6 +166,7 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
 
   it.each([
     ['a later mark', (at: Place) => at.release(2, 9)],
+    ['the claim of a later run', (at: Place) => symlinkSync('9-1-feed', join(at.control, 'claims', '1-1'))],
     ['a stop mark', (at: Place) => at.put('control/stop', '- 1\n')],
   ])('P6.3: %s ends a running program, also one that ignores TERM', async (_name, then) => {
     const at = fresh();

@@ -151,7 +151,7 @@ describe('a lost node whose processes live on (P6.3)', () => {
     reads(one);
   });
 
-  test('given unknown processes whose time limit is long over, then they count as gone', async () => {
+  test('given unknown processes whose time limit is long over, then the release waits all the same: no time proves them gone', async () => {
     const script = [
       { program: { runsSeconds: 60, ends: { node_lost: { survives: true, survivesSeconds: 60 } } } },
       { queueSeconds: 0, program: { runsSeconds: 60 } },
@@ -161,8 +161,8 @@ describe('a lost node whose processes live on (P6.3)', () => {
     await one.ended(20_000);
     const second = one.view().attempts[1]!;
     const waited = second.releasedAt! - second.plannedAt;
-    const over = second.plannedAt - one.view().attempts[0]!.startedAt! > (600 + 600) * 1000;
-    expect(waited < 60_000).toBe(over);
+    expect(second.plannedAt - one.view().attempts[0]!.startedAt!).toBeGreaterThan(2 * 600_000);
+    expect(waited).toBeGreaterThanOrEqual(180_000);
     reads(one);
   });
 

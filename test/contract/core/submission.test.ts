@@ -124,6 +124,30 @@ describe('where a name can be created once (P3.3, P3.5)', () => {
     reads(one);
   });
 
+  const full = { refuse: { reason: 'Forbidden', message: 'exceeded quota' } };
+  test('given a repeat that is refused while the first create is under way, then that refuses nothing: one object, and it runs', async () => {
+    const first = (world: World): void => world.delaySubmission(BOUND - 1);
+    const one = await life({ shape: 'kubernetes', script: [[...Array.from({ length: 5 }, () => full), fine]], first });
+    await one.advance(BOUND - 2);
+    expect(one.status()).toMatchObject({ state: 'pending', attempt: { n: 1, state: 'uncertain' } });
+    const refused = one.world.truth().acts.filter(({ result }) => result === 'refused').length;
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThanOrEqual(5);
+    expect(await one.ended()).toMatchObject({ state: 'succeeded', attempts: [{ n: 1 }] });
+    expect(one.world.truth().objects).toHaveLength(1);
+    reads(one);
+  });
+
+  test('given nothing that lands, then a refused repeat is the answer once the settle time is over, and not a look later', async () => {
+    const one = await life({ shape: 'kubernetes', script: [Array.from({ length: 50 }, () => full)], first: lost(1) });
+    const status = await one.ended();
+    expect(status).toMatchObject({ state: 'failed', outcome: { cause: 'rejected', ran: 'no', detail: { message: 'exceeded quota' } } });
+    const { plannedAt, endedAt, clusterSettleAt, clusterNow } = one.view().attempts[0]!;
+    expect(endedAt! - plannedAt).toBeGreaterThan(clusterSettleAt - clusterNow);
+    expect(endedAt! - plannedAt).toBeLessThanOrEqual(clusterSettleAt - clusterNow + 2000);
+    reads(one);
+  });
+
   test('given a cluster that is down after a lost request, then nothing is concluded, however long it lasts', async () => {
     const first = (world: World): void =>
       world.faults.choose(({ verb }) => {

@@ -59,7 +59,7 @@ export const untoldVariables = (): string[] => {
 /** What the wrapper refuses to start for, by the word that its refusal begins with. */
 const STAGES: Readonly<Record<string, string>> = {
   guard:
-    'the job was stopped, a later attempt has its mark, the mark names another object, the run is claimed already, or no mark came in time',
+    'the job was stopped, a later attempt has its mark, a later run of this one has begun, the mark names another object, the run is claimed already, or no mark came in time',
   checkpoint: 'publications cannot be listed, no resume point can be told, or a folder cannot be made',
   output: 'the folder of its output cannot be made',
   workdir: '`program.workdir` does not exist on this node',
