@@ -162,6 +162,8 @@ export const climateOf = (random: Random, without: ReadonlySet<string> = new Set
       const most = PER_CALL.has(kind) ? perCall : perTick;
       const drawn = most * random.next() ** 2;
       const probability = SELDOM_ASKED.has(kind) ? Math.max(drawn, 0.4) : drawn;
+      // Only a preflight that misses something reads the jobs, and so meets those that a newer release has written.
+      if (kind === 'cluster_loses_capability' && upgraded && !without.has(kind)) return [kind, Math.max(drawn, 0.1)];
       return [kind, random.chance(share) && !fair && !without.has(kind) ? probability : 0];
     }),
   ) as Record<FaultKind, number>;

@@ -55,7 +55,7 @@ export const COUNTEREXAMPLES: readonly Counterexample[] = [
     'accepted by design: `escalation.closed` is the receipt (protocols §2.5)',
   ),
   of('launch', 'L1 a second object under the identity does the work', 'mark-without-id'),
-  of('launch', 'L2 an ended object runs beside its successor', 'release-without-look', 'look-before-fence'),
+  of('launch', 'L2 an ended object runs beside its successor', 'released-beside-another', 'look-before-fence'),
   of('launch', 'L2 an ended object runs after the end of its job', 'ended-without-stop'),
   of('launch', 'L3 a submission lands after a cancel ended the job', 'ended-unsettled'),
   of('launch', 'L4 a second sender’s submission lands', 'second-sender'),

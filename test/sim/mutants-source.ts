@@ -236,6 +236,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  for (const object of doomed.slice(doomed.length)) {',
   ),
   of(
+    'released-beside-another',
+    'P4.3: nothing is released while another object of the job is alive',
+    RELEASE,
+    '  if (others.length > 0) return recordOthers(ports, view, attempt, others);\n',
+    '',
+  ),
+  of(
     'released-on-a-partial-look',
     'P4.3: only a complete look shows that nobody else is alive',
     RELEASE,

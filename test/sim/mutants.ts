@@ -235,16 +235,6 @@ const CLUSTERS: readonly Mutant[] = [
     })),
   },
   {
-    name: 'release-without-look',
-    without: 'P4.3: every other live object of the job is looked for before the release',
-    adapter: withSession((session) => ({
-      find: async (job) => {
-        const found = await session.find(job);
-        return found.kind === 'found' ? { ...found, objects: found.objects.slice(0, 1) } : found;
-      },
-    })),
-  },
-  {
     name: 'outage-believed',
     without: 'P5.4: not being able to look is no outcome',
     adapter: withSession((session, cluster) => ({
