@@ -88,6 +88,6 @@ export const COUNTEREXAMPLES: readonly Counterexample[] = [
   none(
     'ckpt',
     'the collector counts what can never be picked',
-    'collecting is a person’s act outside of supervision; `test/checkpoint/collect.test.ts` draws histories for it',
+    'worlds have too few saves that can never be picked: `test/checkpoint/collect.test.ts` draws histories for it',
   ),
 ];

@@ -426,6 +426,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  publication.epoch >= fixed.epoch && publication.step >= -1;',
   ),
   of(
+    'live-run-collected',
+    'P8.4: nothing of a run that may live is collected',
+    'lib/app/collect-checkpoints.ts',
+    'isLive: isLive(newest, ports.now())',
+    'isLive: () => false',
+  ),
+  of(
     'asked-and-goes-on',
     'P9: an open blocking question holds the release back',
     NEXT,

@@ -4,5 +4,4 @@ export const OUT_OF_REACH: Readonly<Record<string, string>> = {
   'P4.5': 'evidence about another object is refused inside an adapter: `test/contract/adapter`',
   'P4.7': 'the UID is the adapter’s own fence: `test/contract/adapter`',
   'P8.3': 'shell code on compute nodes: `test/checkpoint/publisher.test.ts`',
-  'P8.4': 'a person’s act outside of supervision: `test/checkpoint/collect.test.ts`',
 };
