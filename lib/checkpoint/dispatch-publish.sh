@@ -44,6 +44,11 @@ done
 [ -z "$listing" ] || set -- 0 -
 [ "$#" -eq 2 ] || { say "needs STEP and PATH, got $# words"; printf '%s\n' "$usage" >&2; exit 2; }
 [ -z "$framework" ] || [ -z "$manifest" ] || invalid '--framework and --manifest exclude each other'
+# What the job itself says of its saves, unless this call says otherwise.
+if [ -z "$framework$manifest$listing" ]; then
+  framework=${DISPATCH_COMPLETION_MARKER:-}
+  [ "$framework" != manifest ] || invalid 'saves of this job are proved by a manifest (checkpoint.completionMarker): --manifest FILE is missing'
+fi
 case $framework in
   '' | torch-dcp | deepspeed | megatron | huggingface | orbax) ;;
   *) invalid "$framework is none of torch-dcp, deepspeed, megatron, huggingface, orbax" ;;

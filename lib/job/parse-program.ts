@@ -3,9 +3,9 @@
  * Guards: exactly one of script and command; no reserved name; values of `env` and `secrets` never appear in a refusal.
  */
 
-import { checked, isObject, listOf, object, optional, type Read, required, text, truth, WORD, withDefault, word } from './parse-value.ts';
+import { checked, choice, isObject, listOf, object, optional, type Read, required, text, truth, withDefault, word } from './parse-value.ts';
 import { bytesOf, childPath, counted, type Faults, kindOf, quote, refuse } from './refusal.ts';
-import type { Spec } from './spec.ts';
+import { COMPLETION_MARKERS, type Spec } from './spec.ts';
 
 export const SCRIPT_BYTES = 64 * 1024;
 export const COMMAND_BYTES = 64 * 1024;
@@ -118,6 +118,6 @@ const root: Read<string> = checked(text({ most: 512 }), (value, path, faults) =>
 
 export const checkpoint: Read<NonNullable<Spec['checkpoint']>> = object({
   root: optional(root),
-  completionMarker: optional(text({ most: 64, like: WORD })),
+  completionMarker: optional(choice(COMPLETION_MARKERS, 'completion marker')),
   required: withDefault(truth, () => false),
 });

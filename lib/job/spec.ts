@@ -28,6 +28,9 @@ export const programSchema = z.strictObject({
   secrets: z.record(z.string(), z.strictObject({ ref: word })),
 });
 
+/** What proves a save of this job complete (protocols §8.3): the framework that writes it, or a manifest. */
+export const COMPLETION_MARKERS = ['torch-dcp', 'deepspeed', 'megatron', 'huggingface', 'orbax', 'manifest'] as const;
+
 export const specSchema = z.strictObject({
   name: z.string().min(1).max(63),
   project: z.string().min(1).max(63).optional(),

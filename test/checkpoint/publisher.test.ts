@@ -319,6 +319,23 @@ describe.each(shells())('P8.3 dispatch-publish under $name', (shell) => {
       ['files that nobody knows', { 's/weights': 'abc' }, ['5', 's'], incomplete],
     ];
 
+    test.each([
+      ['orbax', [], incomplete, 'not published: '],
+      ['torch-dcp', [], published, ''],
+      ['manifest', [], invalid, 'checkpoint.completionMarker'],
+      ['manifest', ['--framework', 'torch-dcp'], published, ''],
+      ['orbax', ['--manifest', 'm'], published, ''],
+      ['keras', [], invalid, 'keras is none of'],
+    ])('the job says %s, the call %j: the call has the last word', async (says, words, code, err) => {
+      const run = given(shell);
+      dcp(run);
+      run.put('m', '1  .metadata\n');
+      run.put('s/.metadata', 'm');
+      const answer = await run.publish([...words, '1', 's'], { DISPATCH_COMPLETION_MARKER: says });
+      expect(answer, answer.err).toMatchObject({ code, err: expect.stringContaining(err) });
+      expect(run.markers()).toHaveLength(code === published ? 1 : 0);
+    });
+
     test.each(rows)('%s', async (_, files, words, code) => {
       const run = given(shell);
       for (const [path, text] of Object.entries(files)) run.put(path, text);

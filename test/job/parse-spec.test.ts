@@ -227,6 +227,7 @@ describe('faults, with their path', () => {
     ['an empty script', written({ program: { script: ' \n' } }), ['program.script malformed']],
     ['a command as text', program({ command: './train' }), ['program.command wrong_type']],
     ['an empty command', program({ command: [] }), ['program.command missing']],
+    ['saves of an unknown kind', written({ checkpoint: { completionMarker: 'keras' } }), ['checkpoint.completionMarker unknown_value']],
     ['a relative workdir', program({ workdir: 'work' }), ['program.workdir malformed']],
     ['a reserved name', program({ env: { DISPATCH_JOB: 'x' } }), ['program.env.DISPATCH_JOB reserved']],
     ['a reserved secret', program({ secrets: { DISPATCH_TOKEN_FILE: { ref: 'x' } } }), ['program.secrets.DISPATCH_TOKEN_FILE reserved']],

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { CAUSE_CLASSES, CAUSE_NAMES } from '../../job/cause.ts';
 import { SCOPES } from '../../job/parse-policy.ts';
 import { RULE_ANSWERS } from '../../job/policy.ts';
+import { COMPLETION_MARKERS } from '../../job/spec.ts';
 
 const label = z
   .string()
@@ -112,7 +113,10 @@ export const writtenSpecSchema = z
     checkpoint: z
       .strictObject({
         root: z.string().min(1).max(512).optional(),
-        completionMarker: z.string().max(64).optional(),
+        completionMarker: z
+          .enum(COMPLETION_MARKERS)
+          .optional()
+          .meta({ description: 'What proves a save complete, where dispatch-publish is not told otherwise.' }),
         required: z.boolean().optional(),
       })
       .optional(),

@@ -19,6 +19,7 @@ export const checkpointRootOf = (root: string, submission: Pick<Submission, 'job
 export const environmentOf = (submission: Submission, at: Placement): Record<string, string> => {
   const checkpoints = checkpointRootOf(at.root, submission);
   const attempt = `${at.n}-${at.run}`;
+  const completion = submission.spec.checkpoint?.completionMarker;
   const nothing = at.base.step < 0;
   return {
     ...submission.spec.program.env,
@@ -29,6 +30,7 @@ export const environmentOf = (submission: Submission, at: Placement): Record<str
     DISPATCH_CHECKPOINT_ROOT: checkpoints,
     DISPATCH_EXEC_DIR: `${checkpoints}/exec/${attempt}`,
     ...(nothing ? {} : { DISPATCH_RESUME_FROM: `${checkpoints}/${at.base.path}`, DISPATCH_RESUME_STEP: String(at.base.step) }),
+    ...(completion === undefined ? {} : { DISPATCH_COMPLETION_MARKER: completion }),
     DISPATCH_NODES: String(submission.spec.resources.nodes),
     DISPATCH_NODE_RANK: '0',
     DISPATCH_TASKS_PER_NODE: String(submission.spec.resources.tasksPerNode),

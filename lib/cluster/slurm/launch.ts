@@ -84,6 +84,7 @@ export const launchOf = (facts: LaunchFacts): Launch => {
     control,
     checkpoints,
     ...(facts.bucket ? { bucket: facts.bucket } : {}),
+    ...(spec.checkpoint?.completionMarker === undefined ? {} : { completionMarker: spec.checkpoint.completionMarker }),
     ...(program.workdir === undefined ? {} : { workdir: program.workdir }),
     resume: facts.resume,
     nodes: spec.resources.nodes,

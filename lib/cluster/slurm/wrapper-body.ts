@@ -141,12 +141,13 @@ d_write_base() {
 
 # Contract 4a. The names of dispatch are reserved, so the user's, which follow, cannot replace them; PATH is completed after those.
 d_environment() {
-  unset LC_ALL DISPATCH_RESUME_FROM DISPATCH_RESUME_STEP
+  unset LC_ALL DISPATCH_RESUME_FROM DISPATCH_RESUME_STEP DISPATCH_COMPLETION_MARKER
   export DISPATCH_JOB="$d_job" DISPATCH_CLUSTER="$d_cluster" DISPATCH_ATTEMPT="$d_n-$d_run" DISPATCH_EPOCH="$d_epoch"
   export DISPATCH_CHECKPOINT_ROOT="$d_root" DISPATCH_EXEC_DIR="$d_exec"
   export DISPATCH_NODES="$d_nodes" DISPATCH_NODE_RANK=0 DISPATCH_TASKS_PER_NODE="$d_tasks"
   export DISPATCH_MASTER_ADDR="$d_master" DISPATCH_MASTER_PORT=$((10000 + (d_id * 7 + d_run) % 20000))
   export DISPATCH_API_URL="$d_api" DISPATCH_TOKEN_FILE="$d_control/token"
+  [ -z "$d_completion" ] || export DISPATCH_COMPLETION_MARKER="$d_completion"
   [ -z "$d_resume_path" ] || export DISPATCH_RESUME_FROM="$d_root/$d_resume_path" DISPATCH_RESUME_STEP="$d_resume_step"
 }
 

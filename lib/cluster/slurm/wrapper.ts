@@ -46,6 +46,7 @@ export interface WrapperFacts {
   readonly checkpoints: string;
   /** Where the bucket of an `s3://` root is, for the node. */
   readonly bucket?: { readonly region: string; readonly endpoint?: string | undefined };
+  readonly completionMarker?: string;
   readonly workdir?: string;
   readonly resume: Point | string;
   readonly nodes: number;
@@ -112,6 +113,7 @@ const header = (facts: WrapperFacts): string => {
     word('control', facts.control),
     word('root', facts.checkpoints),
     ...(facts.bucket ? [word('bucket', `${facts.bucket.region}\n${facts.bucket.endpoint ?? ''}\n`)] : []),
+    word('completion', facts.completionMarker ?? ''),
     word('workdir', facts.workdir ?? ''),
     word('resume', typeof facts.resume === 'string' ? facts.resume : formatPoint(facts.resume)),
     word('nodes', facts.nodes),

@@ -103,9 +103,18 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     expect(env['DISPATCH_MASTER_ADDR']).toBeTruthy();
     expect(Number(env['DISPATCH_MASTER_PORT'])).toBeGreaterThan(9999);
     expect(env).not.toHaveProperty('DISPATCH_RESUME_FROM');
+    expect(env).not.toHaveProperty('DISPATCH_COMPLETION_MARKER');
     expect(env).not.toHaveProperty('LC_ALL');
     expect(statSync(join(at.control, 'token')).mode & 0o777).toBe(0o600);
     expect(at.file('control/bases/1-0')).toBe('0 -1 -\n');
+  });
+
+  it('P8.3: a program sees what proves its saves complete, as the spec says', async () => {
+    const at = fresh();
+    at.release(1, 7);
+    const program = at.script('echo "$DISPATCH_COMPLETION_MARKER" > "$DISPATCH_CHECKPOINT_ROOT/seen"');
+    await run(shell, at, at.facts({ completionMarker: 'torch-dcp', program }));
+    expect(at.file('ck pt/seen')).toBe('torch-dcp\n');
   });
 
   it('C028 C050: a command runs under srun with a rank per node; output is kept per run and appended', async () => {

@@ -16,6 +16,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   DISPATCH_EXEC_DIR: 'where this run writes, and only this run: `exec/<attempt>-<run>` below the root',
   DISPATCH_RESUME_FROM: 'the save to resume from; unset when there is none',
   DISPATCH_RESUME_STEP: 'its training step; unset when there is none',
+  DISPATCH_COMPLETION_MARKER: 'what proves a save complete, as the spec says; unset where it does not',
   DISPATCH_NODES: 'how many nodes the job has',
   DISPATCH_NODE_RANK: 'which of them this is, from 0; of a script always 0',
   DISPATCH_TASKS_PER_NODE: 'how many tasks each node runs',
@@ -27,10 +28,16 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 /** An execution that resumes from something, so that every name is set. */
 const onMemory = (): Readonly<Record<string, string>> =>
-  environmentOf({ job: '0123456789abcdef', spec: parsed(written({ cluster: 'demo' })) } as unknown as Submission, {
-    ...{ root: '/memory', tag: 'tst0', n: 2, run: 1, nodes: ['n1', 'n2'] },
-    base: { epoch: 1_000_000, step: 200, path: 'exec/1-0/step-200' },
-  });
+  environmentOf(
+    {
+      job: '0123456789abcdef',
+      spec: parsed(written({ cluster: 'demo', checkpoint: { completionMarker: 'torch-dcp' } })),
+    } as unknown as Submission,
+    {
+      ...{ root: '/memory', tag: 'tst0', n: 2, run: 1, nodes: ['n1', 'n2'] },
+      base: { epoch: 1_000_000, step: 200, path: 'exec/1-0/step-200' },
+    },
+  );
 
 const onSlurm = (): ReadonlySet<string> => new Set([...WRAPPER_BODY.matchAll(/\b(DISPATCH_[A-Z_]+)=/g)].map(([, name]) => name!));
 

@@ -54,7 +54,7 @@ const SPEC: Readonly<Record<string, string>> = {
   deadline: 'when the job ends, whatever it does: an instant, RFC 3339',
   patience: 'how long each attempt may wait for its first start, time behind its gate included',
   'checkpoint.root': 'an absolute path on the cluster, or `s3://bucket/prefix`; `<cluster root>/checkpoints` unless told',
-  'checkpoint.completionMarker': 'which framework’s saves these are; kept, and not acted upon by this release',
+  'checkpoint.completionMarker': 'what proves a save complete, where `dispatch-publish` is not told otherwise',
   'checkpoint.required': 'no attempt from a checkpoint begins from nothing: without a publication a limit is reached',
   labels: `at most ${MOST_LABELS}, of ${LABEL_CHARACTERS} characters each`,
   'extensions.slurm.partition': '`--partition`; several, with commas, as Slurm allows',
