@@ -5,7 +5,7 @@
  */
 import { attemptOfEpoch } from '../job/identity.ts';
 import { TIMING } from '../job/timing.ts';
-import type { AttemptView, View } from '../job/view.ts';
+import { type AttemptView, leavesDoubt, type View } from '../job/view.ts';
 
 type Known = Pick<View, 'attempts' | 'ended'>;
 
@@ -21,7 +21,7 @@ const isFenced = (view: Known, attempt: AttemptView, now: number): boolean =>
 
 /** Some run of an attempt before this one, which no release has waited for yet: whoever releases this one fences that first. */
 export const someRunMayLive = (view: Known, { n }: AttemptView, now: number): boolean =>
-  view.attempts.some((earlier) => earlier.n < n && earlier.processes === 'unknown' && !isOverruled(view, earlier, now));
+  view.attempts.some((earlier) => earlier.n < n && leavesDoubt(earlier) && !isOverruled(view, earlier, now));
 
 /**
  * Of a run, by its epoch: not proved to be over. While an attempt is not, none of its runs is: the scheduler may have begun more than the

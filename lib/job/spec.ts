@@ -31,6 +31,10 @@ export const programSchema = z.strictObject({
 /** What proves a save of this job complete (protocols §8.3): the framework that writes it, or a manifest. */
 export const COMPLETION_MARKERS = ['torch-dcp', 'deepspeed', 'megatron', 'huggingface', 'orbax', 'manifest'] as const;
 
+export const completionMarkerOf = ({ checkpoint }: Pick<Spec, 'checkpoint'>): string | undefined =>
+  // Records of earlier releases hold any word.
+  COMPLETION_MARKERS.find((known) => known === checkpoint?.completionMarker);
+
 export const specSchema = z.strictObject({
   name: z.string().min(1).max(63),
   project: z.string().min(1).max(63).optional(),

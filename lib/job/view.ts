@@ -154,6 +154,9 @@ export const blockingQuestion = (view: View): Question | undefined =>
   view.questions.find((question) => question.blocks && !question.closed);
 export const isObserved = (view: View): boolean => view.spec === undefined;
 
+/** Its last run is not known to be gone, or has followed others of which that says nothing (protocols §6.3). */
+export const leavesDoubt = (attempt: AttemptView): boolean => attempt.processes === 'unknown' || attempt.run > 0;
+
 /** Whether an object of this attempt may be alive or may still come to life. */
 export const isOutstanding = (attempt: AttemptView): boolean => attempt.state !== 'ended';
 /** Sent and unanswered, or answered ambiguously: it must be settled before anything may assume it absent. */

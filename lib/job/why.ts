@@ -6,7 +6,7 @@ import type { Because, DecidedBy, Point } from './event.ts';
 import { attemptOfEpoch } from './identity.ts';
 import { usesOf } from './limit.ts';
 import { standingAnswer } from './question.ts';
-import { type AttemptView, blockingQuestion, type Decision, jobState, lastAttempt, type View } from './view.ts';
+import { type AttemptView, blockingQuestion, type Decision, jobState, lastAttempt, leavesDoubt, type View } from './view.ts';
 
 const nodesOf = (outcome: Outcome): string => {
   const failed = outcome.detail['failedNodes'];
@@ -128,7 +128,9 @@ const liveWords = (view: View, attempt: AttemptView): string => {
 
 /** A release waits while an earlier run may still be alive (protocols §6.3): minutes that somebody will ask about. */
 const gatedWords = (view: View, attempt: AttemptView): string => {
-  const doubtful = view.attempts.findLast((a) => a.n < attempt.n && a.processes === 'unknown');
+  const released = view.attempts.findLast((a) => a.n < attempt.n && a.releasedAt !== undefined)?.n ?? 1;
+  // Those before the last one released were fenced by its release.
+  const doubtful = view.attempts.findLast((a) => a.n < attempt.n && a.n >= released && leavesDoubt(a));
   if (!doubtful) return 'is on the cluster behind its gate';
   return `waits behind its gate until what may be left of attempt ${doubtful.n} is fenced off`;
 };

@@ -44,7 +44,8 @@ const actAndLook = async (
   if (next.do !== 'requeue' || next.n !== n || attemptOf(now, n).run !== attempt.run) return { kind: 'committed', view: now };
   const answer = await session.requeue(receipt);
   if (answer.kind === 'unreachable') return nothing(now, answer.says);
-  if (answer.kind === 'refused') return refuse(ports, now, attempt, answer.says);
+  // What is refused may be so because an earlier request, or a person's, has landed meanwhile.
+  if (answer.kind === 'refused') return (await lookForRun(ports, now, attempt, session)) ?? refuse(ports, now, attempt, answer.says);
   const sentAt = await firstSent(ports, now, attempt);
   return (await lookForRun(ports, now, attempt, session)) ?? settled(ports, now, attempt, sentAt);
 };

@@ -49,7 +49,7 @@ export const withScript = async (ports: Ports, job: string, spec: Spec): Promise
 
 const planAndSend = async (ports: Ports, view: View, n: number, spec: Spec, probe: Probe, session: Session): Promise<Performed> => {
   const resume = await resumePoint(view, n, spec, session);
-  if (!resume) return nothing(view, 'the publications could not be listed');
+  if (!resume) return nothing(view, 'the publications could not be listed, or the base of a run not be read');
   const clusterNow = await session.clock();
   if (clusterNow === undefined) return nothing(view, 'the cluster did not tell its time');
   const options = { requeue: requeueOf(spec.policy), patienceSeconds: spec.patienceSeconds };
@@ -117,7 +117,8 @@ const resumePoint = async (view: View, n: number, spec: Spec, session: Session):
   const decided = view.decision?.action;
   if (!last || (decided?.kind === 'relaunch' && decided.from === 'scratch')) return NOTHING(epochOf(n, 0));
   const listed = await session.listPublications(view.job, spec);
-  if (!listed) return undefined;
+  // A base that cannot be read fixes a point that nobody knows.
+  if (!listed || listed.unread) return undefined;
   const fixed = [...view.attempts.map((a) => fixedByPlan(a.n, a.resume)), ...listed.bases.map(fixedByBase)];
   return latest(lastFixed(fixed), listed.publications);
 };

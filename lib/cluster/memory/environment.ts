@@ -1,6 +1,7 @@
 /** What a run of the memory cluster sees (contract §4a): the same names as on every real cluster. Pure. */
 import type { Point } from '../../job/event.ts';
 import { epochOf } from '../../job/identity.ts';
+import { completionMarkerOf } from '../../job/spec.ts';
 import type { Submission } from '../port.ts';
 
 export interface Placement {
@@ -19,7 +20,7 @@ export const checkpointRootOf = (root: string, submission: Pick<Submission, 'job
 export const environmentOf = (submission: Submission, at: Placement): Record<string, string> => {
   const checkpoints = checkpointRootOf(at.root, submission);
   const attempt = `${at.n}-${at.run}`;
-  const completion = submission.spec.checkpoint?.completionMarker;
+  const completion = completionMarkerOf(submission.spec);
   const nothing = at.base.step < 0;
   return {
     ...submission.spec.program.env,

@@ -160,7 +160,7 @@ const nodeFailed = (end: End): Finding => {
 const stopped = (by: 'time_limit' | 'fenced'): Finding =>
   by === 'time_limit'
     ? { cause: 'time_limit', detail: { clock: 'wrapper' } }
-    : { cause: 'cancelled_by_dispatch', detail: { reason: 'fenced: a later mark or a stop mark exists' } };
+    : { cause: 'cancelled_by_dispatch', detail: { reason: 'fenced: by a later mark, a later run or stop' } };
 
 const byCode = (exitCode: number, exitSignal: number | undefined, end: End): Finding => {
   // Of several tasks, srun's own code is that of the ones it killed; the first to end is the cause (contract §3).

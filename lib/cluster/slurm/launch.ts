@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { Probe } from '../../job/capability.ts';
 import type { Point, Resources } from '../../job/event.ts';
-import type { Spec } from '../../job/spec.ts';
+import { completionMarkerOf, type Spec } from '../../job/spec.ts';
 import type { RenderOptions } from '../port.ts';
 import { containerWords } from './containers.ts';
 import { type Gpus, type SbatchFacts, sbatchArguments } from './options.ts';
@@ -84,7 +84,7 @@ export const launchOf = (facts: LaunchFacts): Launch => {
     control,
     checkpoints,
     ...(facts.bucket ? { bucket: facts.bucket } : {}),
-    ...(spec.checkpoint?.completionMarker === undefined ? {} : { completionMarker: spec.checkpoint.completionMarker }),
+    completionMarker: completionMarkerOf(spec),
     ...(program.workdir === undefined ? {} : { workdir: program.workdir }),
     resume: facts.resume,
     nodes: spec.resources.nodes,

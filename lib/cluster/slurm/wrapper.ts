@@ -19,7 +19,7 @@ export const WRAPPER_TIMING = {
   /** A shared file system may show a mark late. */
   lateViewSeconds: 60,
   lookAgainSeconds: 2,
-  /** How often a running program's right to run is looked at again: half of the late view that a fence counts with. */
+  /** How often a running program's right to run is looked at again; a fence counts with a late view and two of these. */
   watchSeconds: 60,
   /** From TERM to KILL when the wrapper ends its program. */
   graceSeconds: 30,
@@ -46,7 +46,7 @@ export interface WrapperFacts {
   readonly checkpoints: string;
   /** Where the bucket of an `s3://` root is, for the node. */
   readonly bucket?: { readonly region: string; readonly endpoint?: string | undefined };
-  readonly completionMarker?: string;
+  readonly completionMarker?: string | undefined;
   readonly workdir?: string;
   readonly resume: Point | string;
   readonly nodes: number;

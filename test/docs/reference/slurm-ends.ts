@@ -134,7 +134,7 @@ const SAMPLES: readonly Sample[] = [
   { says: '`FAILED` by a signal', typical: true, sources: both('FAILED', { c: exit(0, 11) }) },
   { says: '`FAILED` by signal 9, and nothing explains it', sources: both('FAILED', { c: exit(0, 9) }) },
   {
-    says: '`FAILED`, and the result file says that a later mark or `stop` fenced it',
+    says: '`FAILED`, and the result file says that a later mark, a later run or `stop` fenced it',
     typical: true,
     sources: both('FAILED', { over: { files: ran({ exit: 143, stopped: 'fenced' }) } }),
   },
