@@ -19,9 +19,21 @@ const isOverruled = ({ attempts, ended }: Known, { n }: AttemptView, now: number
 const isFenced = (view: Known, attempt: AttemptView, now: number): boolean =>
   attempt.gate.mechanism !== 'suspend' && isOverruled(view, attempt, now);
 
-/** Some run of an attempt before this one, which no release has waited for yet: whoever releases this one fences that first. */
-export const someRunMayLive = (view: Known, { n }: AttemptView, now: number): boolean =>
-  view.attempts.some((earlier) => earlier.n < n && leavesDoubt(earlier) && !isOverruled(view, earlier, now));
+/**
+ * How long the release of this attempt waits still for what attempts before it may have left, by its mark, which is so old by the cluster's
+ * clock, ms; zero or less: not at all. What an earlier release has waited for is not waited for again. Where nobody looks for marks, a pod
+ * on a silent node is given `nodeLossWait` from its recorded end (protocols §4.7).
+ */
+export const fenceWaitMs = (view: Known, { n }: AttemptView, markAgeMs: number, now: number): number =>
+  Math.max(
+    0,
+    ...view.attempts
+      .filter((earlier) => earlier.n < n && leavesDoubt(earlier))
+      .map((earlier) => {
+        if (earlier.gate.mechanism === 'suspend') return (earlier.endedAt ?? now) + TIMING.nodeLossWaitSeconds * 1000 - now;
+        return isOverruled(view, earlier, now) ? 0 : TIMING.fenceSeconds * 1000 - markAgeMs;
+      }),
+  );
 
 /**
  * Of a run, by its epoch: not proved to be over. While an attempt is not, none of its runs is: the scheduler may have begun more than the

@@ -60,6 +60,8 @@ export const TIMING = {
   unfinishedBirthSeconds: 900,
   /** Age of a release mark before a run that may be alive counts as fenced (protocols §6.3). */
   fenceSeconds: 180,
+  /** Where no wrapper looks for marks: from the end of an attempt whose pods may live on a silent node to the next release (protocols §4.7). */
+  nodeLossWaitSeconds: 600,
   advanceSteps: 6,
   advanceSeconds: 60,
   loopsPerExecution: 1500,

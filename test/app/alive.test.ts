@@ -1,6 +1,6 @@
 /** P6.3, P8.4: which runs may still have processes, by the record alone; in doubt one lives. */
 import { expect, test } from 'vitest';
-import { isLive, someRunMayLive } from '../../lib/app/alive.ts';
+import { fenceWaitMs, isLive } from '../../lib/app/alive.ts';
 import { epochOf } from '../../lib/job/identity.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import type { AttemptView, View } from '../../lib/job/view.ts';
@@ -59,16 +59,20 @@ test.each<readonly [string, Partial<View>, number, boolean]>([
   expect([0, 1].map((run) => live(epochOf(1, run)))).toEqual([lives, lives]);
 });
 
-test.each<readonly [string, AttemptView[], number, boolean]>([
-  ['whatever its limit was', [attempt({ n: 1, ...ENDED }), attempt({})], LONG_MS, true],
-  ['not one that is gone', [FIRST, attempt({})], 0, false],
+const SUSPEND = { gate: { mechanism: 'suspend', selfDestructs: false } } as const;
+test.each<readonly [string, AttemptView[], number, number]>([
+  ['whatever its limit was', [attempt({ n: 1, ...ENDED }), attempt({})], LONG_MS, FENCE_MS - 5],
+  ['not for one that is gone', [FIRST, attempt({})], 0, 0],
+  ['for runs before one that is gone', [{ ...FIRST, run: 1 }, attempt({})], 0, FENCE_MS - 5],
   [
-    'until another release has waited for it',
+    'until another has waited for it',
     [attempt({ n: 1, ...ENDED }), attempt({ releasedAt: 7 }), attempt({ n: 3 })],
     6 + FENCE_MS,
-    true,
+    FENCE_MS - 5,
   ],
-  ['and not again', [attempt({ n: 1, ...ENDED }), attempt({ releasedAt: 7 }), attempt({ n: 3 })], 7 + FENCE_MS, false],
-])('P6.3 a release fences an earlier run of unknown fate: %s', (_, attempts, now, may) => {
-  expect(someRunMayLive({ attempts }, attempts.at(-1)!, now)).toBe(may);
+  ['and not again', [attempt({ n: 1, ...ENDED }), attempt({ releasedAt: 7 }), attempt({ n: 3 })], 7 + FENCE_MS, 0],
+  ['P4.7 on Kubernetes, ten minutes from its end', [attempt({ n: 1, ...ENDED, ...SUSPEND, endedAt: 7 }), attempt({})], 8, 599_999],
+  ['P4.7 and not longer', [attempt({ n: 1, ...ENDED, ...SUSPEND, endedAt: 7 }), attempt({})], 600_007, 0],
+])('P6.3 how long a release waits for earlier runs: %s', (_, attempts, now, waits) => {
+  expect(fenceWaitMs({ attempts }, attempts.at(-1)!, 5, now)).toBe(waits);
 });

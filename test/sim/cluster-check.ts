@@ -7,11 +7,16 @@ import { jobKey } from '../../lib/cluster/memory/state.ts';
 import { identityOf, parseIdentity } from '../../lib/job/identity.ts';
 import { overOf } from '../../lib/job/over.ts';
 import type { AttemptView, View } from '../../lib/job/view.ts';
+import { SKEW_MS } from './climate.ts';
 import { isBoundTo } from './record-check.ts';
 import { holds } from './verdict.ts';
 
-/** The wrapper looks every minute whether it was fenced; a moment more for the mark to be seen. */
-const FENCED_MS = 60_000;
+/** The wrapper looks every minute whether it was fenced, and gives its program half a minute to end. */
+const FENCED_MS = 90_000;
+/** Where no wrapper looks: from the end of an attempt whose pods may live on a silent node to the next release (protocols §4.7). */
+const NODE_LOSS_MS = 600_000;
+/** An ended attempt counts as not ended for so long (protocols §4.1). */
+const SETTLED_MS = 600_000;
 
 export interface Ground {
   readonly cluster: State;
@@ -105,9 +110,11 @@ const judgeStart = (ground: Ground, execution: Execution): void => {
   judgeFenced(ground, execution, view!, where);
 };
 
-/** P6.3: whoever may have survived was given its three minutes to be fenced before a later attempt begins. */
+/**
+ * P6.3, P4.7: what may have survived was given its time to be fenced before a later attempt begins: nothing of it is left then, or, where
+ * nobody looks for marks, its end was recorded ten minutes ago. A node that answers and does not list its processes is believed.
+ */
 const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View, where: string): void => {
-  if (cluster.settings.shape === 'kubernetes') return;
   // A stranger who lets it through its gate does not wait for anything: what it waits for is our own release.
   const identity = identityOf(tag, execution.job, execution.n);
   const ours = cluster.acts.some((act) => act.verb === 'release' && act.identity === identity && act.schedulerId === execution.schedulerId);
@@ -115,8 +122,10 @@ const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View,
   for (const older of cluster.executionsByJob.get(jobKey(tag, execution.job)) ?? []) {
     // What is suspended does nothing, and looks before it goes on.
     if (older.n >= execution.n || older.endedAtMs !== undefined || older.pausedAtMs !== undefined) continue;
-    const unknown = view.attempts[older.n - 1]?.processes === 'unknown';
-    holds(!unknown, 'S1', () => `${where}, and run ${older.n}-${older.run}, whose fate was unknown, is still alive`);
+    if (!older.survivor || !older.nodeSilent) continue;
+    const endedAt = view.attempts[older.n - 1]?.endedAt ?? Number.POSITIVE_INFINITY;
+    const waited = cluster.settings.shape === 'kubernetes' && execution.startedAtMs >= endedAt + NODE_LOSS_MS - SKEW_MS;
+    holds(waited, 'S1', () => `${where}, and run ${older.n}-${older.run}, of which nobody could know, is still alive`);
   }
 };
 
@@ -175,6 +184,20 @@ const judgeAct = (ground: Ground, act: Act): void => {
   }
   if (act.verb === 'cancel')
     holds(isBoundTo(attempt, act.schedulerId!) && attempt?.cancel, 'S7', () => `${where} without the intention to cancel it`);
-  if (act.verb === 'discard' && attempt && attempt.state !== 'ended' && isBoundTo(attempt, act.schedulerId!))
-    holds(overOf(view, ground.cluster.clock.now()), 'S7', () => `${where}: the record wants it`);
+  if (act.verb === 'requeue') {
+    const intended = isBoundTo(attempt, act.schedulerId!) && attempt?.requeueIntendedAt !== undefined;
+    holds(intended, 'S7', () => `${where} without the intention to put it back`);
+  }
+  if (act.verb === 'discard' && attempt && isBoundTo(attempt, act.schedulerId!))
+    holds(isUnwanted(view, attempt, act.schedulerId!, ground.cluster.clock.now()), 'S7', () => `${where}: the record wants it`);
+};
+
+/** P4.1: nobody needs the object of this attempt any more, or it was told as one that stands in another's way. */
+const isUnwanted = (view: View, attempt: AttemptView, schedulerId: string, now: number): boolean => {
+  const isTold = view.attempts.some((one) => one.duplicates.some((other) => other.receipt.schedulerId === schedulerId));
+  if (isTold || overOf(view, now) || view.ended) return true;
+  if (attempt.state !== 'ended' || attempt.requeueIntendedAt !== undefined) return false;
+  const isLast = attempt.n === view.attempts.length;
+  const isUnsure = isLast && attempt.outcome?.class === 'evidence';
+  return !isUnsure && now - (attempt.endedAt ?? now) > SETTLED_MS - SKEW_MS;
 };

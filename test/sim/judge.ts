@@ -237,7 +237,6 @@ export class Judge {
       this.#publications.collected(
         job,
         doomed.map(({ publication }) => publication),
-        this.#jobs.get(job)?.view,
       ),
     );
   }

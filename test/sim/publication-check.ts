@@ -32,7 +32,7 @@ export interface PublicationCheck {
   check(): void;
   begins(execution: Execution): void;
   /** Somebody's collecting has just removed what it was to remove of these. */
-  collected(job: string, doomed: readonly Published[], view: View | undefined): void;
+  collected(job: string, doomed: readonly Published[]): void;
   /** `listedAtMs`: when the planner listed `pub/`; undefined: it never did. */
   plans(before: View, event: EventOf<'attempt_planned'>, listedAtMs: number | undefined, nowMs: number): void;
 }
@@ -86,12 +86,12 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       if (base.step >= 0 && script.ignoresResume) kernel.count('ignored_resume_point');
       fixes.push({ ...base, for: epoch, atMs: startedAtMs, scratch: false });
     },
-    collected(job, doomed, view) {
+    collected(job, doomed) {
       const control = cluster.controls.get(jobKey(tag, job));
       const story = storyOf(job);
       const left = new Set<Announced>(control?.pub.values() ?? []);
       // A node that answers and does not list its processes is believed, whatever runs on there.
-      const isGone = ({ n, survivor }: Execution): boolean => survivor && view?.attempts[n - 1]?.processes === 'gone';
+      const isGone = ({ survivor, nodeSilent }: Execution): boolean => survivor && !nodeSilent;
       const begun = cluster.executionsByJob.get(jobKey(tag, job)) ?? [];
       const live = begun.filter((one) => one.endedAtMs === undefined && !isGone(one));
       for (const gone of story.announced.filter((one) => !left.has(one))) {

@@ -9,9 +9,8 @@ import { never } from '../../job/assertion.ts';
 import type { Event } from '../../job/event.ts';
 import { nextStep } from '../../job/next-step.ts';
 import type { Step } from '../../job/step.ts';
-import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
-import { someRunMayLive } from '../alive.ts';
+import { fenceWaitMs } from '../alive.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
 import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
@@ -37,9 +36,9 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   if (mark.holds !== receipt.schedulerId)
     return nothing(view, `the mark of attempt ${attempt.n} names ${mark.holds}, not ${receipt.schedulerId}`);
   const markedAt = ports.now();
-  const fencesInMs = TIMING.fenceSeconds * 1000 - (mark.clusterNow - mark.clusterWrittenAt);
-  if (fencesInMs > 0 && someRunMayLive(view, attempt, markedAt)) {
-    const waits = nothing(view, 'an earlier run may still be alive: waiting until this mark has fenced it');
+  const fencesInMs = fenceWaitMs(view, attempt, mark.clusterNow - mark.clusterWrittenAt, markedAt);
+  if (fencesInMs > 0) {
+    const waits = nothing(view, 'an earlier run may still be alive: waiting until it is fenced');
     return { ...waits, decidesAt: markedAt + fencesInMs + TOLD_MS };
   }
   const found = await session.find(view.job);

@@ -29,11 +29,8 @@ export const fence = (
   if (!happens(state, fault, write)) return UNREACHABLE;
   const now = clusterNow(state);
   const named = mark === 'stop' ? '' : mark.schedulerId;
-  if (state.settings.shape === 'kubernetes') {
-    // No marks (P4.7). As old as its object: what was alive before had that long to be fenced by other means.
-    const object = state.byId.get(named);
-    return { kind: 'marked', holds: named, clusterWrittenAt: object?.clusterSubmittedAt ?? now, clusterNow: now };
-  }
+  // No marks (P4.7): what may be left of others is given its time by the record.
+  if (state.settings.shape === 'kubernetes') return { kind: 'marked', holds: named, clusterWrittenAt: now, clusterNow: now };
   const control = controlOf(state, tag, job);
   const written = mark === 'stop' ? control.stop! : control.marks.get(mark.n)!;
   return {
@@ -57,7 +54,10 @@ const happens = (state: State, fault: Fault | undefined, effect: () => void): bo
 type ActVerb = 'release' | 'cancel' | 'discard' | 'requeue';
 
 export const act = (state: State, { tag, login }: Viewer, verb: ActVerb, receipt: Receipt, fault: Fault | undefined): ActAnswer => {
-  if (parseIdentity(receipt.identity)?.tag !== tag) return { kind: 'refused', says: `${receipt.identity} is not of this deployment` };
+  if (parseIdentity(receipt.identity)?.tag !== tag) {
+    record(state, { verb, tag, identity: receipt.identity, schedulerId: receipt.schedulerId, result: 'refused' });
+    return { kind: 'refused', says: `${receipt.identity} is not of this deployment` };
+  }
   let answer: ActAnswer = { kind: 'sent' };
   const heard = happens(state, fault, () => {
     const object = objectFor(state, receipt);

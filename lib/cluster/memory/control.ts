@@ -12,6 +12,8 @@ import type { Publication } from '../port.ts';
 export const GUARD_SECONDS = 60;
 /** How often the wrapper looks whether it was fenced. */
 export const FENCE_LOOK_SECONDS = 60;
+/** From TERM to KILL: a program that was fenced may use it all, and go on saving. */
+export const GRACE_SECONDS = 30;
 
 interface Written {
   readonly writtenAtMs: number;
@@ -29,6 +31,8 @@ export interface Claim {
   /** `<id>-<run>-<nonce>`: proves its owner. */
   readonly text: string;
   readonly atMs: number;
+  /** When the nodes see it. */
+  readonly visibleAtMs: number;
 }
 
 export interface Control {
@@ -76,7 +80,7 @@ export const fencedBy = (control: Control, own: { n: number; run: number }, nowM
     if (mark.n > own.n && mark.visibleAtMs <= nowMs) return `a release mark of attempt ${mark.n} exists`;
   // A run that was put back in its queue while its processes lived on: its successor's claim is as good as a later mark.
   for (const claim of control.claims.values())
-    if (claim.n === own.n && claim.run > own.run) return `run ${runKey(claim.n, claim.run)} has begun`;
+    if (claim.n === own.n && claim.run > own.run && claim.visibleAtMs <= nowMs) return `run ${runKey(claim.n, claim.run)} has begun`;
   return undefined;
 };
 

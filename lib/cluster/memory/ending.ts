@@ -100,9 +100,9 @@ export const expired = (released: boolean, reason: string): Ending =>
     : { cause: 'gate_expired', detail: {}, word: 'DEADLINE', exitCode: '0:1' };
 
 /** The wrapper's own refusal: code 79 *and* its file; 79 alone would be the program's. */
-export const guardRefused = (why: string): Ending => ({
+export const refusedByWrapper = (stage: 'guard' | 'checkpoint', why: string): Ending => ({
   cause: 'launch_failed',
-  detail: { stage: 'guard' },
+  detail: { stage },
   word: 'FAILED',
   exitCode: '79:0',
   message: why,

@@ -138,6 +138,7 @@ export const endObject = (state: State, object: ClusterObject, ending: Ending): 
 const surviveWith = (state: State, object: ClusterObject, execution: Execution, ending: Ending): void => {
   const livedSeconds = (state.agenda.nowMs - execution.startedAtMs - execution.pausedMs) / 1000;
   execution.survivor = true;
+  execution.nodeSilent = !ending.answers;
   if (ending.survivesSeconds !== undefined) execution.endsAfterSeconds = livedSeconds + ending.survivesSeconds;
   else if (execution.endsAfterSeconds <= livedSeconds) execution.endsAfterSeconds = Number.POSITIVE_INFINITY;
   armExecution(state, object, execution, endObject);
@@ -145,8 +146,7 @@ const surviveWith = (state: State, object: ClusterObject, execution: Execution, 
 
 /** The scheduler is done with it: gone for good, or back in its queue by itself. */
 const settleEnd = (state: State, object: ClusterObject, ending: Ending): void => {
-  const again =
-    object.requeueable && ['preempted', 'node_lost', 'launch_failed'].includes(ending.cause) && ending.detail['stage'] !== 'guard';
+  const again = object.requeueable && ['preempted', 'node_lost', 'launch_failed'].includes(ending.cause) && ending.exitCode !== '79:0';
   if (again) {
     requeue(state, object);
     // Slurm's "launch failed requeued held": only a person lets it go on.

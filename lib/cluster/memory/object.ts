@@ -67,8 +67,12 @@ export interface Execution {
   how?: string;
   /** Its object ended, its processes did not. */
   survivor: boolean;
+  /** A survivor's node does not answer: nobody can say that nothing is left on it. */
+  nodeSilent: boolean;
   endsAfterSeconds: number;
   published: number;
+  /** Its wrapper found that it may not go on, and has told it to end. */
+  fenced?: { readonly why: string; readonly killAtMs: number };
   pausedAtMs?: number;
   pausedMs: number;
   era: number;

@@ -4,8 +4,8 @@
  * Guards S1: on the slurm shape nothing but an object that its attempt's mark names ever starts a program, and once per run.
  */
 import { epochOf } from '../../job/identity.ts';
-import { announce, baseFor, FENCE_LOOK_SECONDS, fencedBy, GUARD_SECONDS, judge, runKey } from './control.ts';
-import { type Ending, endingOf, guardRefused, stoppedByWrapper } from './ending.ts';
+import { announce, baseFor, FENCE_LOOK_SECONDS, fencedBy, GRACE_SECONDS, GUARD_SECONDS, judge, runKey } from './control.ts';
+import { type Ending, endingOf, refusedByWrapper, stoppedByWrapper } from './ending.ts';
 import { environmentOf } from './environment.ts';
 import type { ClusterObject, Execution } from './object.ts';
 import { controlOf, jobKey, runScriptOf, type State } from './state.ts';
@@ -29,7 +29,8 @@ export const beginWrapper = (state: State, object: Ours, end: EndObject): void =
     startProgram(state, object, end);
     return;
   }
-  const refuseAtMs = (object.startedAtMs ?? state.agenda.nowMs) + GUARD_SECONDS * 1000;
+  const beganAtMs = (object.startedAtMs ?? state.agenda.nowMs) + runScriptOf(object).startsSeconds * 1000;
+  const refuseAtMs = beganAtMs + GUARD_SECONDS * 1000;
   if (verdict.kind === 'wait' && state.agenda.nowMs < refuseAtMs) {
     const era = object.era;
     state.agenda.at(refuseAtMs, () => {
@@ -38,8 +39,13 @@ export const beginWrapper = (state: State, object: Ours, end: EndObject): void =
     return;
   }
   const why = verdict.kind === 'refuse' ? verdict.why : `no release mark of attempt ${own.n} within ${GUARD_SECONDS} s`;
-  control.refused.push({ schedulerId: object.id, run: object.run, why, atMs: state.agenda.nowMs });
-  end(state, object, guardRefused(why));
+  refuse(state, object, 'guard', why, end);
+};
+
+const refuse = (state: State, object: Ours, stage: 'guard' | 'checkpoint', why: string, end: EndObject): void => {
+  const { refused } = controlOf(state, object.tag, object.submission.job);
+  refused.push({ schedulerId: object.id, run: object.run, why, atMs: state.agenda.nowMs });
+  end(state, object, refusedByWrapper(stage, why));
 };
 
 const startProgram = (state: State, object: Ours, end: EndObject): void => {
@@ -47,8 +53,17 @@ const startProgram = (state: State, object: Ours, end: EndObject): void => {
   const { job, n } = submission;
   const control = controlOf(state, tag, job);
   const nonce = Math.floor(state.random() * 2 ** 32).toString(16);
-  if (state.settings.shape === 'slurm')
-    control.claims.set(runKey(n, run), { n, run, text: `${object.id}-${run}-${nonce}`, atMs: state.agenda.nowMs });
+  if (state.settings.shape === 'slurm') {
+    const atMs = state.agenda.nowMs;
+    const visibleAtMs = atMs + state.settings.markViewSeconds * 1000;
+    control.claims.set(runKey(n, run), { n, run, text: `${object.id}-${run}-${nonce}`, atMs, visibleAtMs });
+    // Its claim fences whatever run of the same attempt still lives, also when it is all that comes of it.
+    lookSoon(state, tag, job, end);
+    if (run > 0 && state.faults.pubUnreadable) {
+      refuse(state, object, 'checkpoint', 'the publications cannot be listed on this node', end);
+      return;
+    }
+  }
   const base = baseFor(control, n, run, submission.resume);
   control.bases.push({ n, run, base });
   const script = runScriptOf(object).program;
@@ -64,6 +79,7 @@ const startProgram = (state: State, object: Ours, end: EndObject): void => {
     startedAtMs: state.agenda.nowMs,
     script: { ...script, publishes: script.publishes.toSorted((a, b) => a.atSeconds - b.atSeconds) },
     survivor: false,
+    nodeSilent: false,
     endsAfterSeconds: script.ends === 'hangs' ? Number.POSITIVE_INFINITY : script.runsSeconds,
     published: 0,
     pausedMs: 0,
@@ -77,8 +93,6 @@ const startProgram = (state: State, object: Ours, end: EndObject): void => {
   if (known) known.push(execution);
   else state.executionsByJob.set(key, [execution]);
   armExecution(state, object, execution, end);
-  // Its claim fences whatever run of the same attempt still lives.
-  lookSoon(state, tag, job, end);
 };
 
 /** Enters what the program does next: announce, end, or meet the time limit, which its wrapper enforces too. */
@@ -86,7 +100,7 @@ export const armExecution = (state: State, object: ClusterObject, execution: Exe
   if (execution.endedAtMs !== undefined || execution.pausedAtMs !== undefined) return;
   const era = ++execution.era;
   const publication = execution.script.publishes[execution.published];
-  const limit = object.timeLimitSeconds;
+  const limit = Math.min(object.timeLimitSeconds, wrapperLimitOf(state, object));
   const next = Math.min(publication?.atSeconds ?? Number.POSITIVE_INFINITY, execution.endsAfterSeconds, limit);
   state.agenda.at(execution.startedAtMs + execution.pausedMs + next * 1000, () => {
     if (execution.era !== era || execution.endedAtMs !== undefined) return;
@@ -97,7 +111,12 @@ export const armExecution = (state: State, object: ClusterObject, execution: Exe
   });
 };
 
+/** The wrapper counts by what it was submitted with: whoever gives a running object more time gives it none. */
+const wrapperLimitOf = ({ settings }: State, { submission }: ClusterObject): number =>
+  settings.shape === 'slurm' ? (submission?.resources.timeLimitSeconds ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+
 const endOf = (execution: Execution, object: ClusterObject, byLimit: boolean): Ending => {
+  if (execution.fenced) return stoppedByWrapper(execution.fenced.why);
   const ends = execution.script.ends;
   return endingOf(byLimit || ends === 'hangs' ? 'time_limit' : ends, object.nodes);
 };
@@ -136,11 +155,20 @@ export const lookSoon = (state: State, tag: string, job: string, end: EndObject)
   }
 };
 
+/** What is fenced is told to end, and ended once its time of grace is over. */
 export const lookNow = (state: State, execution: Execution, end: EndObject): void => {
   if (execution.endedAtMs !== undefined || execution.pausedAtMs !== undefined) return;
-  const why = fencedBy(controlOf(state, execution.tag, execution.job), execution, state.agenda.nowMs);
+  const { nowMs } = state.agenda;
+  const why = execution.fenced?.why ?? fencedBy(controlOf(state, execution.tag, execution.job), execution, nowMs);
+  if (why === undefined) return;
+  if (!execution.fenced) {
+    const killAtMs = nowMs + GRACE_SECONDS * 1000;
+    execution.fenced = { why, killAtMs };
+    state.agenda.at(killAtMs, () => lookNow(state, execution, end));
+    return;
+  }
   const object = state.byJob
     .get(jobKey(execution.tag, execution.job))
     ?.find((other) => other.execution === execution || other.id === execution.schedulerId);
-  if (why !== undefined && object) stopExecution(state, object, execution, stoppedByWrapper(why), end);
+  if (object && nowMs >= execution.fenced.killAtMs) stopExecution(state, object, execution, stoppedByWrapper(why), end);
 };

@@ -81,11 +81,14 @@ export const classify = (sources: Sources): Classified => {
   };
   const missing = missingOf(end);
   const found = causeOf(end);
-  return ended(sources, run, found, evidenceOf(sources, row), missing, word !== 'NODE_FAIL' && !(word === 'CANCELLED' && lostState(end)));
+  return ended(sources, run, found, evidenceOf(sources, row), missing, SAID_BY_NODES.has(word));
 };
 
-/** CANCELLED by nobody, known to the database alone: how it closes the rows of a controller that lost its state. */
-const lostState = (end: End): boolean => end.controller === undefined && end.byUid === undefined;
+/**
+ * Ends that the node of the batch step itself has reported. The other words are the controller's own: it also closes what it ended on a node
+ * that had stopped answering, and what runs there runs on. Of those only the run's result proves that nothing is left.
+ */
+const SAID_BY_NODES: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'OUT_OF_MEMORY']);
 
 /** Evidence that the end's cause may hang on and that has not arrived. */
 const missingOf = (end: End): readonly string[] => {

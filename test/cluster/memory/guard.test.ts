@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyControl, judge } from '../../../lib/cluster/memory/control.ts';
+import { emptyControl, GRACE_SECONDS, judge } from '../../../lib/cluster/memory/control.ts';
 import { NOTHING } from '../../../lib/job/event.ts';
 import { given, JOB, scripted } from './given.ts';
 
@@ -38,7 +38,7 @@ describe('P4.2 the guard', () => {
     const control = emptyControl();
     for (const mark of marks) control.marks.set(mark.n, { ...mark, ...written });
     if (also.stop) control.stop = also.stop;
-    if (also.claim) control.claims.set(also.claim, { n: Number(also.claim[0]), run: 0, text: '5-0-x', atMs: 0 });
+    if (also.claim) control.claims.set(also.claim, { n: Number(also.claim[0]), run: 0, text: '5-0-x', atMs: 0, visibleAtMs: 0 });
     expect(judge(control, own, 1).kind).toBe(expected);
   });
 
@@ -102,14 +102,14 @@ describe('P6.3 the wrapper’s look every minute', () => {
     ['a later mark', 61, 120],
     ['a later mark just after a look', 60.5, 120],
     ['a later mark at a look', 120, 120],
-  ])('%s written at %d s stops the program at %d s', async (_, markSeconds, stopSeconds) => {
+  ])('%s written at %d s tells the program to end at %d s, and ends it after its grace', async (_, markSeconds, stopSeconds) => {
     const { world, session, released, at } = await given();
     await released({ spec: scripted({ program: { runsSeconds: 3000 } }) });
     at(markSeconds);
     await session.fence(JOB, { n: 2, schedulerId: '77' });
     at(1000);
     const [execution] = world.truth().executions;
-    expect((execution!.endedAtMs! - execution!.startedAtMs) / 1000).toBe(stopSeconds);
+    expect((execution!.endedAtMs! - execution!.startedAtMs) / 1000).toBe(stopSeconds + GRACE_SECONDS);
     expect(execution!.how).toBe('cancelled_by_dispatch');
   });
 

@@ -94,8 +94,8 @@ describe('node loss', () => {
     at(119);
     expect(world.truth().executions).toMatchObject([{ survivor: true }]);
     expect(world.truth().executions[0]).not.toHaveProperty('endedAtMs');
-    at(121);
-    expect(world.truth().executions[0]).toMatchObject({ endedAtMs: START_MS + 120_000 });
+    at(151);
+    expect(world.truth().executions[0]).toMatchObject({ endedAtMs: START_MS + 150_000 });
     expect(world.truth().publications.map(({ step }) => step)).toEqual([1, 2]);
     expect(await session.observe([target(receipt)])).toMatchObject({ changed: [{ processes: 'gone' }] });
   });
@@ -130,7 +130,7 @@ describe('node loss', () => {
     const { executions, publications } = world.truth();
     expect(publications.map(({ step }) => step)).toEqual([1, 2, 9]);
     expect(executions).toMatchObject([
-      { run: 0, survivor: true, endedAtMs: START_MS + 180_000 },
+      { run: 0, survivor: true, endedAtMs: START_MS + 210_000 },
       { run: 1, startedAtMs: START_MS + 171_000, base: { step: 2 } },
     ]);
   });
@@ -203,12 +203,28 @@ describe('gates and clocks', () => {
     expect(world.truth().controls[0]).toMatchObject({ marks: [], claims: [] });
   });
 
-  test('P4.7 kubernetes: the fence is as old as the object', async () => {
-    const { session, launch, at } = await given({ shape: 'kubernetes' });
-    const receipt = await launch();
-    at(30);
-    const answer = await session.fence(JOB, { n: 1, schedulerId: receipt.schedulerId });
-    expect(answer).toEqual({ kind: 'marked', holds: receipt.schedulerId, clusterWrittenAt: START_MS, clusterNow: START_MS + 30_000 });
+  test('a claim is seen as late as a mark, and fences also when its run may not begin', async () => {
+    const { world, released, at } = await given({ markViewSeconds: 45 });
+    const survives = { program: { runsSeconds: 50, ends: { node_lost: { survives: true } } } };
+    await released({ spec: scripted([survives, { program: { runsSeconds: 500 } }]), requeue: 'scheduler' });
+    at(60);
+    world.faults.pubUnreadable = true;
+    at(500);
+    const { executions, controls } = world.truth();
+    expect(controls[0]!.claims).toMatchObject([{ run: 0 }, { run: 1, atMs: START_MS + 231_000 }]);
+    // It looks at 240 s, too early to see the claim of 231 s; at 300 s it does, and has its grace.
+    expect(executions).toMatchObject([{ run: 0, survivor: true, endedAtMs: START_MS + 330_000 }]);
+    expect(world.truth().objects).toMatchObject([{ state: 'ended', cause: 'launch_failed' }]);
+    expect(controls[0]!.refused).toMatchObject([{ run: 1, why: 'the publications cannot be listed on this node' }]);
+  });
+
+  test('who gives a running object more time gives its program none: the wrapper counts by what it was submitted with', async () => {
+    const { world, released, at } = await given();
+    const receipt = await released({ spec: { ...scripted({ program: { ends: 'hangs' } }), timeLimitSeconds: 600 } });
+    at(60);
+    world.foreign.edit(receipt.schedulerId, { timeLimitSeconds: 6000 });
+    at(1200);
+    expect(world.truth().executions).toMatchObject([{ how: 'time_limit', endedAtMs: START_MS + 600_000 }]);
   });
 });
 

@@ -346,10 +346,11 @@ describe('precedence', () => {
     else expect(said).toMatchObject({ outcome: { cause: 'cancelled_by_unknown', detail: {} } });
   });
 
-  it('P6.3: node loss proves no death; everything else that the controller closed does', () => {
+  it('P6.3: what the controller ended proves no death; what its node reported does', () => {
     expect(end('NODE_FAIL')).toMatchObject({ gone: false });
     expect(judge({ accounting: rows(account('CANCELLED')) })).toMatchObject({ gone: false });
-    expect(end('PREEMPTED')).toMatchObject({ gone: true });
+    for (const word of ['PREEMPTED', 'TIMEOUT', 'CANCELLED']) expect(end(word), word).toMatchObject({ gone: false });
+    for (const word of ['COMPLETED', 'FAILED', 'OUT_OF_MEMORY']) expect(end(word), word).toMatchObject({ gone: true });
   });
 
   it('evidence is bounded whatever a node or a program printed', () => {

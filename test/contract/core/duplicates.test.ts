@@ -123,6 +123,22 @@ describe('a lost node whose processes live on (P6.3)', () => {
     reads(one);
   });
 
+  test('given a run that the scheduler put back elsewhere and that never begins, then the release waits for the one before it', async () => {
+    const rules = [{ on: ['node_lost'], do: { requeue: { max: 2, by: 'scheduler' } } }, relaunch(['unsatisfiable'])];
+    const never = { queueSeconds: 'never', pending: { group: 'never', reason: 'Resources' }, program: {} };
+    const one = await life({ rules, script: [[survivor, never], { program: { runsSeconds: 60 } }], spec: { timeLimit: '4h' } });
+    await one.until((_, view) => view.attempts.length === 2);
+    const [first] = one.view().attempts;
+    expect(first).toMatchObject({ run: 1, processes: 'gone', outcome: { cause: 'unsatisfiable' } });
+    const { executions } = one.world.truth();
+    expect(executions).toMatchObject([{ run: 0, survivor: true }]);
+    expect(executions[0]).not.toHaveProperty('endedAtMs');
+    await one.ended();
+    const [survived, second] = one.world.truth().executions;
+    expect(second!.startedAtMs).toBeGreaterThan(survived!.endedAtMs!);
+    reads(one);
+  });
+
   test('given nodes that answer and list nothing, then the release waits for nothing', async () => {
     const answers = { program: { runsSeconds: 600, ends: { node_lost: { answers: true } } } };
     const one = await life({ rules: [relaunch(['node_lost'])], script: [answers, { program: { runsSeconds: 60 } }] });
@@ -171,9 +187,9 @@ describe('a lost node whose processes live on (P6.3)', () => {
     const script = [{ program: late }, { program: { runsSeconds: 900, ends: 'preempted' } }, { program: { runsSeconds: 60 } }];
     const one = await life({ shape: 'kubernetes', rules: [relaunch(['node_lost', 'preempted'])], script, spec: { timeLimit: '4h' } });
     await one.until((_, view) => view.attempts.length === 2);
-    const planned = one.at();
     await one.until((_, view) => view.attempts[1]?.releasedAt !== undefined);
-    expect(one.at() - planned).toBeGreaterThanOrEqual(180);
+    const [first, second] = one.view().attempts;
+    expect(second!.releasedAt! - first!.endedAt!).toBeGreaterThanOrEqual(600_000);
     expect(await one.ended()).toMatchObject({ state: 'succeeded', resumedFrom: { attempt: 1, trainingStep: 7 } });
     reads(one, { survivors: true });
   });

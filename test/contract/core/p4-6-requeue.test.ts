@@ -49,6 +49,25 @@ test('given a next run that began and ended between two looks, then it counts, a
   reads(one);
 });
 
+test('given a requeue that is refused because another one landed first, then the look decides: run 1, once', async () => {
+  const one = await life({ rules, script: [[run('preempted'), run('completed')]] });
+  one.world.faults.choose(({ verb }) => {
+    // Between the look and the act: a person's, or an earlier request whose answer was lost.
+    if (verb === 'requeue') one.world.foreign.requeue(one.world.truth().objects[0]!.id);
+    return undefined;
+  });
+  expect(await one.ended()).toMatchObject({ state: 'succeeded', attempt: { n: 1, run: 1 } });
+  expect(one.count('requeue_refused')).toBe(0);
+  expect(
+    one.world
+      .truth()
+      .acts.filter(({ verb }) => verb === 'requeue')
+      .map(({ result }) => result),
+  ).toContain('refused');
+  expect(one.world.truth().executions.map(({ run: r }) => r)).toEqual([0, 1]);
+  reads(one);
+});
+
 test('P7: given a cancel that is committed while a requeue looks, then the cancel wins and nothing is requeued', async () => {
   const store = createMemoryStore();
   const one = await life({ rules, script: [[run('preempted'), run('completed')]], store });

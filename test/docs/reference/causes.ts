@@ -1,5 +1,5 @@
 /** States, causes and outcomes, as docs/reference/states-and-causes.md prints them. Every list here is exhaustive by its type. */
-import { cancelledBy, type Ending, endingOf, expired, guardRefused, stoppedByWrapper } from '../../../lib/cluster/memory/ending.ts';
+import { cancelledBy, type Ending, endingOf, expired, refusedByWrapper, stoppedByWrapper } from '../../../lib/cluster/memory/ending.ts';
 import { endsSchema } from '../../../lib/cluster/memory/script.ts';
 import { attribute } from '../../../lib/job/attribution.ts';
 import { CAUSE_NAMES, CAUSES, type Cause, evidenceSchema, type Outcome, outcomeOf, outcomeSchema } from '../../../lib/job/cause.ts';
@@ -163,7 +163,7 @@ const memoryEndings = (): readonly Ending[] => [
     cancelledBy('login', 'alice'),
     cancelledBy('admin', 'alice'),
     cancelledBy('unknown', 'alice'),
-    guardRefused(''),
+    refusedByWrapper('guard', ''),
     stoppedByWrapper(''),
   ],
 ];

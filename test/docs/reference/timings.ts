@@ -37,6 +37,7 @@ const GROUPS: Readonly<Record<string, Partial<Record<Key, string>>>> = {
     cancelAgainSeconds: 'a cancel, or a release that does not show, is repeated after so long',
     cancelAgainMostSeconds: 'longest wait between repeated cancels',
     fenceSeconds: 'age of a release mark before an earlier run counts as fenced',
+    nodeLossWaitSeconds: 'on Kubernetes, from the end of an attempt whose pods may live on a silent node to the next release',
     requeueSettleSeconds: 'a requeue that does not show by then was refused',
     backoffSeconds: 'first wait before a relaunch, unless the rule says otherwise',
     backoffFactor: 'by which it grows',
