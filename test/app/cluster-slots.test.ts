@@ -111,6 +111,25 @@ describe('a slot', () => {
     expect(isUnreachable(await passing(lab, clock(lab.ports)))).toBe(false);
   });
 
+  it('that is answered when its lease is nearly over is given back, and nobody connects under it', async () => {
+    const lab = await cluster();
+    let late = 1;
+    const takeSlot: RecordStore['takeSlot'] = async (...asked) => {
+      const answer = await lab.store.takeSlot(...asked);
+      if (late-- > 0) await new Promise<void>((resolve) => lab.clock.after(100_000, resolve));
+      return answer;
+    };
+    expect(isUnreachable(await passing(lab, clock({ ...lab.ports, store: { ...lab.store, takeSlot } })))).toBe(false);
+    expect(lab.connections().most).toBe(1);
+    expect(
+      await Promise.all(
+        SLOTS.work.map(
+          async (slot) => (await lab.store.takeSlot(CLUSTER, LOGIN, { slots: [slot], owner: slot, at: lab.clock.now() })).kind,
+        ),
+      ),
+    ).toEqual(SLOTS.work.map(() => 'taken'));
+  });
+
   it('P1.2: an answer counts also where the slot could not be given back', async () => {
     const lab = await cluster();
     const store: RecordStore = { ...lab.store, returnSlot: () => Promise.reject(new RecordFailure('record/unavailable', 'away')) };
