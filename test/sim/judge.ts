@@ -15,8 +15,10 @@ import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
 import { type ConductCheck, createConductCheck } from './conduct-check.ts';
 import type { Process } from './kernel.ts';
+import { emptyLedger, type Ledger } from './ledger.ts';
 import { createLookCheck, type LookCheck } from './look-check.ts';
 import { createNoticeCheck, type NoticeCheck } from './notice-check.ts';
+import { judgeByLedger } from './policy-check.ts';
 import { createPublicationCheck, type PublicationCheck } from './publication-check.ts';
 import { judgeCommit } from './record-check.ts';
 import { readable } from './release.ts';
@@ -29,7 +31,7 @@ import { createWakeCheck, oversleeps } from './wake-check.ts';
 
 interface Tracked {
   view?: View;
-  endedAt?: number;
+  readonly ledger: Ledger;
   /** Of the last commit judged: what was appended stays as it was. */
   commitId?: string;
   headVersion?: number;
@@ -84,7 +86,7 @@ export class Judge {
       cluster: stage.cluster.state,
       tag: stage.tag,
       viewOf: (job) => this.#jobs.get(job)?.view,
-      endedAt: (job) => this.#jobs.get(job)?.endedAt,
+      endedAt: (job) => this.#jobs.get(job)?.ledger.endedAt,
       copies: stage.copies,
       begins: (execution) => this.#publications.begins(execution),
       survives: () => stage.kernel.count('survivor'),
@@ -118,7 +120,7 @@ export class Judge {
   #lookAtRecord(): void {
     this.#writesSeen = this.#stage.writes.count;
     for (const [job, { commits, head, slots }] of this.#stage.store.dump().jobs) {
-      const tracked = this.#jobs.get(job) ?? {};
+      const tracked = this.#jobs.get(job) ?? { ledger: emptyLedger() };
       this.#jobs.set(job, tracked);
       const { view, commitId, headVersion = 0 } = tracked;
       holds(!view || commits[view.version - 1]?.commitId === commitId, 'S10', () => `version ${view?.version} of ${job} was written twice`);
@@ -317,6 +319,7 @@ export class Judge {
     const commit = readable(raw);
     kernel.note(() => `  ${job} ${version} ${commit.actor}: ${JSON.stringify(commit.events)}`);
     const before = tracked.view;
+    judgeByLedger(tracked.ledger, commit, kernel.nowMs);
     // The step that this commit answers, and the one that follows from it.
     if (before) this.#reach(`step ${nextStep(before, kernel.nowMs).do}`);
     if (before && commit.actor.startsWith('poller:')) this.looks.commits(before, commit.events, this.#authors.get(commit.commitId) ?? 0);
@@ -335,7 +338,6 @@ export class Judge {
     tracked.view = view;
     tracked.commitId = commit.commitId;
     if (commit.events.some((event) => event.type === 'attempt_planned')) this.#committed.set(commit.commitId, kernel.step);
-    if (view.ended) tracked.endedAt ??= kernel.nowMs;
     this.#reach(`step ${nextStep(view, kernel.nowMs).do}`);
   }
 

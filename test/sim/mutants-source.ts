@@ -36,6 +36,8 @@ const SWEEP = 'lib/app/sweep.ts';
 const DIGEST = 'lib/app/digest.ts';
 const NEXT = 'lib/job/next-step.ts';
 const RECOVERY = 'lib/job/recovery.ts';
+const LIMIT = 'lib/job/limit.ts';
+const ATTRIBUTION = 'lib/job/attribution.ts';
 
 export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   of(
@@ -194,6 +196,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     "if (answer.kind === 'uncertain') return",
   ),
   of(
+    'deferral-ignored',
+    'P3.4: not sent again before the moment that was named',
+    NEXT,
+    "at(attempt.deferred.notBefore, now, () => ({ do: 'submit', n: attempt.n }));",
+    "at(0, now, () => ({ do: 'submit', n: attempt.n }));",
+  ),
+  of(
     'settled-early',
     'P3.5: absence counts only after the settle time, by both clocks',
     SETTLE,
@@ -288,7 +297,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   of(
     'cancel-says-never-ran',
     'P5.3: whether a program ran is the evidence’s word, never the cancel’s',
-    'lib/job/attribution.ts',
+    ATTRIBUTION,
     "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
     "const ran = attempt.startedAt === undefined ? 'no' : 'yes';",
   ),
@@ -354,6 +363,49 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     RECOVERY,
     'const index = matchingRule(rules, outcome);',
     'const index = rules.length - 1;',
+  ),
+  of(
+    'any-means-people',
+    'P6.1: `any` is neither success nor people',
+    LIMIT,
+    "(on === 'any' && outcome.class !== 'success' && outcome.class !== 'people'),",
+    "(on === 'any' && outcome.class !== 'success'),",
+  ),
+  of(
+    'condition-ignored',
+    'P6.1: a rule matches only under its own conditions',
+    LIMIT,
+    'if (!numberIn(when.exitCode, code) || !numberIn(when.signal, signal)) return false;',
+    'if (!numberIn(when.exitCode, code) && !numberIn(when.signal, signal)) return false;',
+  ),
+  of(
+    'last-rule-first',
+    'P6.1: rules are matched in their order',
+    LIMIT,
+    "outcome.class === 'success' ? -1 : rules.findIndex(",
+    "outcome.class === 'success' ? -1 : rules.findLastIndex(",
+  ),
+  of('uses-miscounted', 'P6.1: a rule acts at most `max` times, whoever counts', LIMIT, '  return uses >= max ?', '  return uses > max ?'),
+  of(
+    'always-from-scratch',
+    'P6.1: it is done what the rule says',
+    RECOVERY,
+    '        from: action.relaunch.from,\n',
+    "        from: 'scratch',\n",
+  ),
+  of(
+    'answer-misread',
+    'P6.1: it is done what the answer says',
+    RECOVERY,
+    "from: answer === 'relaunch' ? ('checkpoint' as const) : ('scratch' as const),",
+    "from: answer === 'relaunch' ? ('scratch' as const) : ('checkpoint' as const),",
+  ),
+  of(
+    'backoff-ignored',
+    'P6.1: not before the moment that was decided',
+    NEXT,
+    "return at(decision.notBefore, now, () => ({ do: 'submit', n: attempt.n + 1 }));",
+    "return { do: 'submit', n: attempt.n + 1 };",
   ),
   of(
     'resumed-by-step',
