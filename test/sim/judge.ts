@@ -14,6 +14,7 @@ import type { ExecutionDescription } from '../../lib/local/engine/engine.ts';
 import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
 import { type ConductCheck, createConductCheck } from './conduct-check.ts';
+import { createEndingCheck, type EndingCheck } from './ending-check.ts';
 import type { Process } from './kernel.ts';
 import { emptyLedger, type Ledger } from './ledger.ts';
 import { createLookCheck, type LookCheck } from './look-check.ts';
@@ -65,6 +66,7 @@ export class Judge {
   #passedOver = 0;
   readonly #check: ReturnType<typeof createClusterCheck>;
   readonly #publications: PublicationCheck;
+  readonly #endings: EndingCheck;
   readonly notices: NoticeCheck;
   readonly tokens: TokenCheck;
   readonly conduct: ConductCheck;
@@ -92,6 +94,7 @@ export class Judge {
       survives: () => stage.kernel.count('survivor'),
     });
     this.#publications = createPublicationCheck(stage.cluster.state, stage.tag, stage.kernel);
+    this.#endings = createEndingCheck(stage.kernel, stage.cluster.state, stage.tag);
     const notices = createNoticeCheck((type) => this.#reach(`notice ${type}`));
     this.notices = { ...notices, kept: (told) => this.must(() => notices.kept(told)) };
     this.conduct = createConductCheck(stage.kernel, stage.cluster.state, stage.copies);
@@ -108,10 +111,12 @@ export class Judge {
     this.#stage.cluster.catchUp();
     this.#publications.check();
     this.#check.check();
+    this.#endings.remember();
   }
 
   /** A step was made. Throws what is broken. */
   look(): void {
+    this.#endings.remember();
     if (this.#writesSeen !== this.#stage.writes.count) this.#lookAtRecord();
     this.#check.check();
   }
@@ -323,7 +328,7 @@ export class Judge {
     // The step that this commit answers, and the one that follows from it.
     if (before) this.#reach(`step ${nextStep(before, kernel.nowMs).do}`);
     if (before && commit.actor.startsWith('poller:')) this.looks.commits(before, commit.events, this.#authors.get(commit.commitId) ?? 0);
-    const view = judgeCommit({ cluster: cluster.state, causes: this.#check.causes, copies }, before, commit, kernel.nowMs);
+    const view = judgeCommit({ cluster: cluster.state, endings: this.#endings, copies }, before, tracked.ledger, commit, kernel.nowMs);
     for (const event of commit.events) {
       const landed = before?.attempts.some((one) => one.receipt !== undefined || one.outcome?.cause === 'never_landed');
       if (event.type === 'job_ended' && before?.spec && landed) this.conduct.ends(this.#authors.get(commit.commitId) ?? 0, job);

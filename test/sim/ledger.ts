@@ -10,6 +10,8 @@ export interface LedgerAttempt {
   /** The first try's. Absent: somebody else submitted it. */
   readonly plan?: EventOf<'attempt_planned'>;
   run: number;
+  /** A look showed this run as begun: to a scheduler that is so while the guard still waits for its mark. */
+  seenBegun: boolean;
   ended: boolean;
   outcome: Outcome | undefined;
   runs: readonly Run[];
@@ -50,7 +52,7 @@ export const emptyLedger = (): Ledger => ({ attempts: [], decisions: [], pending
 
 const attempt = (plan?: EventOf<'attempt_planned'>): LedgerAttempt => ({
   ...(plan ? { plan } : {}),
-  ...{ run: 0, ended: false, outcome: undefined, runs: [], deferredUntil: undefined, requeues: [], cancel: undefined },
+  ...{ run: 0, seenBegun: false, ended: false, outcome: undefined, runs: [], deferredUntil: undefined, requeues: [], cancel: undefined },
 });
 
 const MOST_RUNS = 1000;
@@ -94,6 +96,8 @@ export const enter = (ledger: Ledger, event: Event, { version }: Commit, at: num
     case 'attempt_observed':
       if (!of || event.finding?.kind === 'active_after_end') return;
       begun(of, event.run, event.lastRunCause);
+      of.seenBegun =
+        (of.seenBegun && event.run <= of.run) || event.state === 'running' || event.state === 'suspended' || event.state === 'ending';
       of.run = event.run;
       reopened(of);
       return;
@@ -101,6 +105,7 @@ export const enter = (ledger: Ledger, event: Event, { version }: Commit, at: num
       if (!of) return;
       if (ledger.pending?.action.kind === 'requeue' && ledger.pending.action.by === 'scheduler') begun(of, event.run, of.outcome?.cause);
       of.run = event.run;
+      of.seenBegun = false;
       of.cancel = undefined;
       reopened(of);
       ledger.pending = undefined;

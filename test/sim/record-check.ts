@@ -9,13 +9,14 @@ import { nextStep } from '../../lib/job/next-step.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import { type AttemptView, blockingQuestion, fold, type View } from '../../lib/job/view.ts';
 import { SKEW_MS } from './climate.ts';
+import type { EndingCheck } from './ending-check.ts';
+import type { Ledger } from './ledger.ts';
 import { holds } from './verdict.ts';
 
 /** What one world keeps to judge by. */
 export interface Judged {
   readonly cluster: State;
-  /** Every cause that an object ever ended by, by identity and id. */
-  readonly causes: ReadonlyMap<ClusterObject, ReadonlySet<string>>;
+  readonly endings: EndingCheck;
   /** Objects that strangers made under our identity. */
   readonly copies: ReadonlySet<ClusterObject>;
 }
@@ -23,10 +24,10 @@ export interface Judged {
 export const objectOf = (cluster: State, receipt: Receipt): ClusterObject | undefined =>
   cluster.objects.find((object) => isOf(object, receipt));
 
-/** Folds one commit and judges it. `at`: the moment of the append, by true time. */
-export const judgeCommit = (judged: Judged, before: View | undefined, commit: Commit, at: number): View => {
+/** Folds one commit and judges it. `ledger`: with this commit entered. `at`: the moment of the append, by true time. */
+export const judgeCommit = (judged: Judged, before: View | undefined, ledger: Ledger, commit: Commit, at: number): View => {
   holds(commit.version === (before?.version ?? 0) + 1, 'S10', () => `version ${commit.version} follows ${before?.version ?? 0}`);
-  if (before) for (const event of commit.events) judgeEvent(judged, before, event, commit);
+  if (before) for (const event of commit.events) judgeEvent(judged, before, ledger, event, commit);
   const after = fold([commit], before)!;
   const blocking = after.questions.filter((question) => question.blocks && !question.closed);
   holds(blocking.length <= 1, 'S11', () => `${blocking.length} blocking questions are open on ${commit.job}`);
@@ -43,7 +44,7 @@ export const judgeCommit = (judged: Judged, before: View | undefined, commit: Co
 const HELD_BACK = new Set<Event['type']>(['attempt_planned', 'release_intended', 'requeue_intended', 'recovery_decided', 'job_ended']);
 const CLOSES = new Set<Event['type']>(['escalation_answered', 'escalation_expired', 'escalation_withdrawn']);
 
-const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit): void => {
+const judgeEvent = (judged: Judged, before: View, ledger: Ledger, event: Event, commit: Commit): void => {
   const where = `${event.type} in version ${commit.version} of ${commit.job}`;
   const asked = HELD_BACK.has(event.type) ? blockingQuestion(before) : undefined;
   const closes = asked && commit.events.some((one) => CLOSES.has(one.type) && 'id' in one && one.id === asked.id);
@@ -86,7 +87,7 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
       return;
     }
     case 'attempt_ended':
-      judgeEnded(judged, before, event, where);
+      judgeEnded(judged, before, ledger, event, where);
       return;
     default:
   }
@@ -98,23 +99,12 @@ const commitEnds = ({ events }: Commit, n: number): boolean =>
   events.some((event) => (event.type === 'attempt_ended' || event.type === 'attempt_refused') && event.n === n);
 
 /** S8: the cause is one the truth allows. */
-const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'>, where: string): void => {
+const judgeEnded = ({ cluster, endings }: Judged, before: View, ledger: Ledger, event: EventOf<'attempt_ended'>, where: string): void => {
   const attempt = before.attempts[event.n - 1];
   if (!attempt?.receipt) return;
-  const object = objectOf(judged.cluster, attempt.receipt);
+  const object = objectOf(cluster, attempt.receipt);
   holds(object, 'S8', () => `${where}: there is no such object`);
-  const { cause, ran } = event.outcome;
-  const causes = judged.causes.get(object) ?? new Set();
-  const says = (): string =>
-    `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
-  if (cause === 'vanished') holds(object.vanished || object.forgotten || object.state === 'ended', 'S8', says);
-  else holds(causes.has(cause) || (causes.size > 0 && isAttributed(attempt, cause, causes)), 'S8', says);
-  // What began after the look that taught it, a stale one perhaps, is another run.
-  const lookedMs = (event.look?.clusterStartedAt ?? Number.POSITIVE_INFINITY) - judged.cluster.clockOffsetMs - CLOCK_JUMPS_MS;
-  const began = judged.cluster.executions.some(
-    (one) => one.schedulerId === object.id && one.job === before.job && one.n === event.n && one.startedAtMs < lookedMs,
-  );
-  holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
+  endings.ends(before.job, object, ledger.attempts[event.n - 1]!, event, attempt.releasedAt !== undefined, where);
 };
 
 /** P4.6: whose end is told was recorded as begun; it is the last run's if it is of the moment at which the object ended. */
@@ -141,26 +131,6 @@ const judgeWaited = (cluster: State, { job, attempts }: View, { n, outcome }: Ev
 
 /** What an end waits for its evidence, less what two processes' clocks differ by. */
 const EVIDENCE_MS = TIMING.evidenceWaitSeconds * 1000 - 15_000;
-
-/** How far the cluster's clock was moved at most, all jumps together. */
-const CLOCK_JUMPS_MS = 120_000;
-
-const isAttributed = (attempt: AttemptView, cause: string, causes: ReadonlySet<string>): boolean =>
-  attempt.cancel
-    ? ATTRIBUTED.has(cause) || cause === attempt.lastRunCause
-    : causes.has('no_capacity') && (cause === 'budget' || cause === 'gate_expired');
-
-/** What an end after our own cancel may be called (contract §3). */
-const ATTRIBUTED = new Set([
-  'cancelled_by_dispatch',
-  'no_capacity',
-  'budget',
-  'stalled',
-  'deadline',
-  'unsatisfiable',
-  'dependency_failed',
-  'launch_failed',
-]);
 
 /** P2.1: if it awaits t, it awaits at every moment before t. */
 const judgeAwait = (view: View, at: number): void => {
