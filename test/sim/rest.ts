@@ -3,7 +3,6 @@
  */
 
 import { summaryOf } from '../../lib/app/summary.ts';
-import { mustWake } from '../../lib/app/wake.ts';
 import { type ClusterObject, isKnown, jobKey, type State } from '../../lib/cluster/memory/state.ts';
 import { CLUSTER_SCHEMA, type ClusterCommit } from '../../lib/job/cluster-event.ts';
 import type { ClusterView } from '../../lib/job/cluster-view.ts';
@@ -15,6 +14,7 @@ import type { NoticeCheck } from './notice-check.ts';
 import { objectOf } from './record-check.ts';
 import { readable } from './release.ts';
 import { Broken, holds } from './verdict.ts';
+import { concerns } from './wake-check.ts';
 
 export interface Resting {
   readonly store: MemoryStore;
@@ -120,7 +120,7 @@ const judgeHead = (world: Resting, view: View): void => {
     const question = view.questions.find((one) => one.id === slot);
     if (slot !== '' && question?.closed) continue;
     if (world.now >= wake.until) continue;
-    holds(!mustWake(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
+    holds(!concerns(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
   }
   // An execution that waits under a token which nobody knows cannot be woken; one of an older generation need not be.
   const reachable = [...held.slots.values()].some(({ wake }) => wake !== undefined && world.isWaiting(wake.token));
