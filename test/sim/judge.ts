@@ -332,8 +332,8 @@ export class Judge {
     for (const event of commit.events) {
       const landed = before?.attempts.some((one) => one.receipt !== undefined || one.outcome?.cause === 'never_landed');
       if (event.type === 'job_ended' && before?.spec && landed) this.conduct.ends(this.#authors.get(commit.commitId) ?? 0, job);
-      const given = event.type === 'attempt_never_landed' ? before?.attempts[event.n - 1] : undefined;
-      if (given) this.conduct.givesUp(job, given.n, given.clusterSettleAt);
+      const settles = event.type === 'attempt_never_landed' ? tracked.ledger.attempts[event.n - 1]?.settles : undefined;
+      if (settles && event.type === 'attempt_never_landed') this.conduct.givesUp(job, event.n, settles);
       if (event.type === 'attempt_planned' && before)
         this.#publications.plans(before, event, this.#listed.get(`${this.#authors.get(commit.commitId)} ${job}`), kernel.nowMs);
       this.#reachedBy(event);

@@ -6,9 +6,18 @@ import type { Cause, Outcome } from '../../lib/job/cause.ts';
 import type { Answer, Commit, Event, EventOf, Run } from '../../lib/job/event.ts';
 import type { Spec } from '../../lib/job/spec.ts';
 
+/** Until when what was sent may land. */
+export interface Settles {
+  readonly clusterSettlesAt: number;
+  /** By our own clock, counted from that commit. */
+  readonly settlesAtMs: number;
+}
+
 export interface LedgerAttempt {
   /** The first try's. Absent: somebody else submitted it. */
   readonly plan?: EventOf<'attempt_planned'>;
+  /** Of the latest try. */
+  settles: Settles | undefined;
   run: number;
   /** A look showed this run as begun: to a scheduler that is so while the guard still waits for its mark. */
   seenBegun: boolean;
@@ -52,7 +61,17 @@ export const emptyLedger = (): Ledger => ({ attempts: [], decisions: [], pending
 
 const attempt = (plan?: EventOf<'attempt_planned'>): LedgerAttempt => ({
   ...(plan ? { plan } : {}),
-  ...{ run: 0, seenBegun: false, ended: false, outcome: undefined, runs: [], deferredUntil: undefined, requeues: [], cancel: undefined },
+  ...{
+    settles: undefined,
+    run: 0,
+    seenBegun: false,
+    ended: false,
+    outcome: undefined,
+    runs: [],
+    deferredUntil: undefined,
+    requeues: [],
+    cancel: undefined,
+  },
 });
 
 const MOST_RUNS = 1000;
@@ -67,7 +86,8 @@ const reopened = (of: LedgerAttempt): void => {
 };
 
 /** Enters one event. `at`: when its commit was appended, true time. */
-export const enter = (ledger: Ledger, event: Event, { version }: Commit, at: number): void => {
+export const enter = (ledger: Ledger, event: Event, commit: Commit, at: number): void => {
+  const { version } = commit;
   const of = 'n' in event ? ledger.attempts[event.n - 1] : undefined;
   switch (event.type) {
     case 'job_submitted':
@@ -81,6 +101,10 @@ export const enter = (ledger: Ledger, event: Event, { version }: Commit, at: num
         ledger.attempts.push(attempt(event));
         ledger.pending = undefined;
       } else if (of) of.deferredUntil = undefined;
+      ledger.attempts[event.n - 1]!.settles = {
+        clusterSettlesAt: event.clusterSettleAt,
+        settlesAtMs: commit.at + event.clusterSettleAt - event.clusterNow,
+      };
       return;
     case 'attempt_submission_deferred':
       if (of) of.deferredUntil = event.notBefore;

@@ -29,6 +29,7 @@ const WAKE = 'lib/app/wake.ts';
 const ADVANCE = 'lib/app/advance.ts';
 const RECONCILE = 'lib/app/reconcile.ts';
 const SUBMIT = 'lib/app/step/submit.ts';
+const NOTICES = 'lib/app/notices.ts';
 const SETTLE = 'lib/app/step/settle.ts';
 const RELEASE = 'lib/app/step/release.ts';
 const FINISH = 'lib/app/step/finish.ts';
@@ -101,6 +102,20 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     "if (take && (await ports.store.takeWake(view.job, '', parked.token, at, view.version)) === 'taken') await signal(ports, view.job, '', parked.token);",
   ]),
   of(
+    'moment-not-compared',
+    'P2.3: an earlier moment than the one that was promised wakes',
+    WAKE,
+    "step.do !== 'await' || step.until < wake.until ||",
+    "step.do !== 'await' ||",
+  ),
+  of(
+    'question-not-compared',
+    'P2.3: whoever waits for another answer than the record does is woken',
+    WAKE,
+    " || (step.question ?? '') !== wake.question;",
+    ';',
+  ),
+  of(
     'repair-without-wake',
     'P2.3: whoever repairs a lagging head is a writer, over however many versions',
     WAKE,
@@ -152,6 +167,34 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'lib/app/notify.ts',
     '  const jobs = await ports.store.listUnnotified(ports.now() - olderThanMs, limit);',
     '  const jobs: readonly string[] = [];\n  if (limit < 0) await ports.store.listUnnotified(olderThanMs, limit);',
+  ),
+  of(
+    'first-question-alone',
+    'P2.7: every question is told',
+    NOTICES,
+    '      const link = answerLink(after.job, event.id);\n',
+    '      const link = answerLink(after.job, event.id);\n      if (after.questions.length > 1) return undefined;\n',
+  ),
+  of(
+    'cluster-question-untold',
+    'P2.7: every question about a cluster is told',
+    NOTICES,
+    '      const { id, kind, options, onExpiry, expiresAt, says } = event;\n',
+    '      if (after.version > 0) return undefined;\n      const { id, kind, options, onExpiry, expiresAt, says } = event;\n',
+  ),
+  of(
+    'withdrawal-untold',
+    'P2.7: that nobody needs to answer any more is told',
+    NOTICES,
+    "      return closed(after, event.id, { how: 'withdrawn', moot: event.moot });",
+    '      return undefined;',
+  ),
+  of(
+    'end-untold',
+    'P2.7: the end of a job is told',
+    NOTICES,
+    '  if (from === to) return told;\n',
+    '  if (from === to || after.ended) return told;\n',
   ),
   of(
     'supervisor-unmissed',
@@ -208,6 +251,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     SETTLE,
     'found.clusterNow > attempt.clusterSettleAt && now > settledAt(attempt)',
     'now > attempt.plannedAt && found.clusterNow > 0',
+  ),
+  of(
+    'own-clock-ignored',
+    'P3.5: absence counts only after the settle time by our own clock, too',
+    SETTLE,
+    'found.clusterNow > attempt.clusterSettleAt && now > settledAt(attempt)',
+    'found.clusterNow > attempt.clusterSettleAt && now > 0',
   ),
   of(
     'settled-by-one-look',
@@ -483,6 +533,14 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     FINISH,
     '  for (let looks = 0; looks < 2; looks++) {',
     '  for (let looks = 2; looks < 2; looks++) {',
+  ),
+  of(
+    'look-before-stop',
+    'P7: stop, then look',
+    FINISH,
+    "  const mark = await session.fence(view.job, 'stop');\n",
+    "  const early = await session.find(view.job);\n  const mark = await session.fence(view.job, 'stop');\n",
+    ['    const found = await session.find(view.job);\n', '    const found = looks === 0 ? early : await session.find(view.job);\n'],
   ),
   of(
     'ended-on-a-partial-look',
