@@ -13,6 +13,7 @@ import { blockingQuestion, type View } from '../../lib/job/view.ts';
 import type { ExecutionDescription } from '../../lib/local/engine/engine.ts';
 import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
+import { createClusterRecordCheck } from './cluster-record-check.ts';
 import { type ConductCheck, createConductCheck } from './conduct-check.ts';
 import { createEndingCheck, type EndingCheck } from './ending-check.ts';
 import type { Process } from './kernel.ts';
@@ -71,6 +72,7 @@ export class Judge {
   readonly tokens: TokenCheck;
   readonly conduct: ConductCheck;
   readonly looks: LookCheck = createLookCheck();
+  readonly #clusterRecord = createClusterRecordCheck();
   /** By commit: the step of its append. */
   readonly #committed = new Map<string, number>();
   /** By execution: how often it went round at which version. */
@@ -368,11 +370,13 @@ export class Judge {
 
   /** The record of the cluster, by the rules of a job's. */
   #lookAtCluster(): void {
-    const commits = this.#stage.store.dump().clusters.get(CLUSTER) ?? [];
+    const commits = (this.#stage.store.dump().clusters.get(CLUSTER) ?? []) as readonly ClusterCommit[];
+    this.#clusterRecord.written(commits);
     for (let { version } = this.#cluster; version < commits.length; version++) {
-      const raw = commits[version] as ClusterCommit | undefined;
+      const raw = commits[version];
       holds(raw?.version === version + 1, 'S10', () => `the record of cluster ${CLUSTER} has no version ${version + 1}`);
       const commit = readable(raw, CLUSTER_SCHEMA);
+      this.#clusterRecord.commits(commit, this.#stage.kernel.nowMs);
       this.#stage.kernel.note(() => `  cluster ${commit.version} ${commit.actor}: ${JSON.stringify(commit.events).slice(0, 1000)}`);
       this.#cluster = foldCluster([commit], this.#cluster);
       for (const login of this.#stage.logins)

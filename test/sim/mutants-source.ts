@@ -36,6 +36,8 @@ const FINISH = 'lib/app/step/finish.ts';
 const SWEEP = 'lib/app/sweep.ts';
 const DIGEST = 'lib/app/digest.ts';
 const NEXT = 'lib/job/next-step.ts';
+const QUESTION = 'lib/job/question.ts';
+const CLUSTER_COMMAND = 'lib/job/cluster-command.ts';
 const RECOVERY = 'lib/job/recovery.ts';
 const LIMIT = 'lib/job/limit.ts';
 const ATTRIBUTION = 'lib/job/attribution.ts';
@@ -521,6 +523,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '',
   ),
   of(
+    'cancel-forgotten',
+    'P7: a cancel that was requested stays requested',
+    'lib/job/evolve.ts',
+    'return view.cancel ? view :',
+    "return view.cancel || view.attempts.at(-1)?.state === 'running' ? view :",
+  ),
+  of(
     'ended-unsettled',
     'P7: cancelling while planned or uncertain settles first',
     NEXT,
@@ -596,6 +605,28 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     NEXT,
     '    () => (blockingQuestion(view) ? NEVER : onward(view, attempt, now)),',
     '    () => onward(view, attempt, now),',
+  ),
+  of('asked-anew', 'P9: a key is asked once', QUESTION, 'episode: asked(view, kind, n).length + 1,', 'episode: 1,'),
+  of(
+    'expires-at-once',
+    'P9: a question expires at its moment, and not before',
+    NEXT,
+    'at(soonest.expiresAt, now,',
+    'at(soonest.raisedAt + 20_000, now,',
+  ),
+  of(
+    'cluster-asked-anew',
+    'P9: about a cluster, too, a key is asked once',
+    CLUSTER_COMMAND,
+    'episode: view.questions.filter((question) => question.kind === kind).length + 1,',
+    'episode: 1,',
+  ),
+  of(
+    'cluster-answered-late',
+    'P9: about a cluster, too, nobody answers what has expired',
+    CLUSTER_COMMAND,
+    '  if (question.expiresAt <= now)\n',
+    '  if (question.expiresAt <= now - 3_600_000)\n',
   ),
   of(
     'moot-left-open',

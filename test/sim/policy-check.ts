@@ -40,11 +40,13 @@ const judgeEvent = (ledger: Ledger, event: Event, commit: Commit, at: number, wh
     case 'escalation_withdrawn': {
       const question = ledger.questions.get(event.id);
       holds(question && !question.closed, 'S11', () => `${where}: question ${event.id} is not open`);
-      const { options, onExpiry } = question.asked;
+      const { options, onExpiry, expiresAt } = question.asked;
       if (event.type === 'escalation_answered')
         holds(options.includes(event.answer), 'S11', () => `${where}: ${event.answer} is no answer to ${event.id}`);
       if (event.type === 'escalation_expired')
         holds(event.answer === onExpiry, 'S11', () => `${where}: ${event.id} says ${onExpiry} on expiry, not ${event.answer}`);
+      const early = event.type === 'escalation_expired' && at < expiresAt - SKEW_MS;
+      holds(!early, 'S11', () => `${where}: question ${event.id} expires in ${expiresAt - at} ms`);
       return;
     }
     case 'job_ended':
@@ -256,8 +258,13 @@ const judgeRaised = (ledger: Ledger, event: EventOf<'escalation_raised'>, where:
 };
 
 /** S6: a rule ends a job only if it is the first that matches and says so; `unmatched` only where none does. */
-const judgeBecause = (ledger: Ledger, { because }: EventOf<'job_ended'>, where: string): void => {
+const judgeBecause = (ledger: Ledger, { because, outcome: told }: EventOf<'job_ended'>, where: string): void => {
   const outcome = ledger.attempts.at(-1)?.outcome;
+  if (ledger.cancelledAt !== undefined) {
+    const state = outcome?.class === 'success' ? 'succeeded' : 'cancelled';
+    const says = (): string => `${where} as ${told.state} because of ${because.kind}, after cancel_requested`;
+    holds(because.kind === 'cancel' && told.state === state, 'S5', says);
+  }
   const policy = ledger.spec?.policy;
   if (because.kind === 'cancel') holds(ledger.cancelledAt !== undefined, 'S5', () => `${where}: nobody asked for a cancel`);
   if (because.kind === 'completed') holds(outcome?.class === 'success', 'S6', () => `${where} as completed after ${outcome?.cause}`);
