@@ -255,13 +255,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'now > attempt.plannedAt && found.clusterNow > 0',
   ),
   of(
-    'own-clock-ignored',
-    'P3.5: absence counts only after the settle time by our own clock, too',
-    SETTLE,
-    'found.clusterNow > attempt.clusterSettleAt && now > settledAt(attempt)',
-    'found.clusterNow > attempt.clusterSettleAt && now > 0',
-  ),
-  of(
     'settled-by-one-look',
     'P3.5: a second look, 30 s later, decides',
     SETTLE,
@@ -413,8 +406,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'planned-without-listing',
     'P5.7: nothing is planned while `pub/` cannot be read',
     SUBMIT,
-    '  if (!listed) return undefined;\n  const fixed',
-    '  if (!listed) return NOTHING(epochOf(n, 0));\n  const fixed',
+    '  if (!listed || listed.unread) return undefined;\n  const fixed',
+    '  if (!listed || listed.unread) return NOTHING(epochOf(n, 0));\n  const fixed',
   ),
   of(
     'blocked-connected',
@@ -620,13 +613,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     CLUSTER_COMMAND,
     'episode: view.questions.filter((question) => question.kind === kind).length + 1,',
     'episode: 1,',
-  ),
-  of(
-    'cluster-answered-late',
-    'P9: about a cluster, too, nobody answers what has expired',
-    CLUSTER_COMMAND,
-    '  if (question.expiresAt <= now)\n',
-    '  if (question.expiresAt <= now - 3_600_000)\n',
   ),
   of(
     'moot-left-open',
