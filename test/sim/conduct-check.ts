@@ -1,11 +1,13 @@
 /**
- * Conduct: the order in which one process does things to the cluster, and what it knew when it did them (protocols §3.2, §4.3, §5.8). What
+ * Conduct: the order in which one process does things to the cluster, and what it knew when it did them (protocols §3.2, §3.5, §4.3, §5.8, §7). What
  * such a rule prevents may need a rarer accident than worlds have; that the rule is kept can be seen every time.
  */
 import type { ClusterObject, State } from '../../lib/cluster/memory/state.ts';
 import type { FindAnswer, Submission, SubmitAnswer } from '../../lib/cluster/port.ts';
 import { SLOT_LEASE_MS } from '../../lib/record/port.ts';
+import { SKEW_MS } from './climate.ts';
 import type { Kernel, Process } from './kernel.ts';
+import type { Settles } from './ledger.ts';
 import { holds } from './verdict.ts';
 
 interface Look {
@@ -27,8 +29,8 @@ export interface ConductCheck {
   fences(process: Process, job: string): void;
   /** A job ends of which something may be, or have been, on the cluster. */
   ends(author: number, job: string): void;
-  /** That a submission never landed was said, and until when it could land by the cluster's clock. */
-  givesUp(job: string, n: number, clusterSettleAt: number): void;
+  /** That a submission never landed was said, and until when it could land, by either clock. */
+  givesUp(job: string, n: number, settles: Settles): void;
   /** `plannedStep`: when the commit that it is sent under was made. */
   sends(process: Process, submission: Submission, plannedStep: number): void;
   hears(submission: Submission, answer: SubmitAnswer): void;
@@ -78,14 +80,18 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
       complete.set(job, [...(complete.get(job) ?? []), { atMs: kernel.nowMs, clusterNow: answer.clusterNow, found }]);
     },
     ends(author, job) {
-      const answer = looks.get(`${author} ${job}`)?.answer;
+      const look = looks.get(`${author} ${job}`);
+      const answer = look?.answer;
       const over =
         answer?.kind === 'absent' || (answer?.kind === 'found' && answer.complete && answer.objects.every((one) => one.state === 'ended'));
       holds(over, 'S4', () => `${job} ended on a look that was ${answer?.kind ?? 'never made'}, not complete, or showed something alive`);
+      const stopped = marks.get(`${author} ${job}`);
+      const after = stopped !== undefined && look && look.step > stopped;
+      holds(after, 'S4', () => `${job} ended on a look from before \`stop\` was written`);
     },
-    givesUp(job, n, clusterSettleAt) {
+    givesUp(job, n, { clusterSettlesAt, settlesAtMs }) {
       const times = (complete.get(job) ?? []).flatMap((look) =>
-        look.clusterNow > clusterSettleAt && !look.found.includes(n) ? [look.atMs] : [],
+        look.clusterNow > clusterSettlesAt && look.atMs > settlesAtMs - SKEW_MS && !look.found.includes(n) ? [look.atMs] : [],
       );
       const apart = times.length < 2 ? 0 : Math.max(...times) - Math.min(...times);
       holds(apart >= AGAIN_MS, 'S8', () => `attempt ${n} of ${job} was given up after ${times.length} looks within ${apart} ms`);

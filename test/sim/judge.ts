@@ -13,10 +13,14 @@ import { blockingQuestion, type View } from '../../lib/job/view.ts';
 import type { ExecutionDescription } from '../../lib/local/engine/engine.ts';
 import { EVENT_CAP } from '../../lib/local/engine/history.ts';
 import { createClusterCheck } from './cluster-check.ts';
+import { createClusterRecordCheck } from './cluster-record-check.ts';
 import { type ConductCheck, createConductCheck } from './conduct-check.ts';
+import { createEndingCheck, type EndingCheck } from './ending-check.ts';
 import type { Process } from './kernel.ts';
+import { emptyLedger, type Ledger } from './ledger.ts';
 import { createLookCheck, type LookCheck } from './look-check.ts';
 import { createNoticeCheck, type NoticeCheck } from './notice-check.ts';
+import { judgeByLedger } from './policy-check.ts';
 import { createPublicationCheck, type PublicationCheck } from './publication-check.ts';
 import { judgeCommit } from './record-check.ts';
 import { readable } from './release.ts';
@@ -29,7 +33,7 @@ import { createWakeCheck, oversleeps } from './wake-check.ts';
 
 interface Tracked {
   view?: View;
-  endedAt?: number;
+  readonly ledger: Ledger;
   /** Of the last commit judged: what was appended stays as it was. */
   commitId?: string;
   headVersion?: number;
@@ -63,10 +67,12 @@ export class Judge {
   #passedOver = 0;
   readonly #check: ReturnType<typeof createClusterCheck>;
   readonly #publications: PublicationCheck;
+  readonly #endings: EndingCheck;
   readonly notices: NoticeCheck;
   readonly tokens: TokenCheck;
   readonly conduct: ConductCheck;
   readonly looks: LookCheck = createLookCheck();
+  readonly #clusterRecord = createClusterRecordCheck();
   /** By commit: the step of its append. */
   readonly #committed = new Map<string, number>();
   /** By execution: how often it went round at which version. */
@@ -84,12 +90,13 @@ export class Judge {
       cluster: stage.cluster.state,
       tag: stage.tag,
       viewOf: (job) => this.#jobs.get(job)?.view,
-      endedAt: (job) => this.#jobs.get(job)?.endedAt,
+      endedAt: (job) => this.#jobs.get(job)?.ledger.endedAt,
       copies: stage.copies,
       begins: (execution) => this.#publications.begins(execution),
       survives: () => stage.kernel.count('survivor'),
     });
     this.#publications = createPublicationCheck(stage.cluster.state, stage.tag, stage.kernel);
+    this.#endings = createEndingCheck(stage.kernel, stage.cluster.state, stage.tag);
     const notices = createNoticeCheck((type) => this.#reach(`notice ${type}`));
     this.notices = { ...notices, kept: (told) => this.must(() => notices.kept(told)) };
     this.conduct = createConductCheck(stage.kernel, stage.cluster.state, stage.copies);
@@ -106,10 +113,12 @@ export class Judge {
     this.#stage.cluster.catchUp();
     this.#publications.check();
     this.#check.check();
+    this.#endings.remember();
   }
 
   /** A step was made. Throws what is broken. */
   look(): void {
+    this.#endings.remember();
     if (this.#writesSeen !== this.#stage.writes.count) this.#lookAtRecord();
     this.#check.check();
   }
@@ -118,7 +127,7 @@ export class Judge {
   #lookAtRecord(): void {
     this.#writesSeen = this.#stage.writes.count;
     for (const [job, { commits, head, slots }] of this.#stage.store.dump().jobs) {
-      const tracked = this.#jobs.get(job) ?? {};
+      const tracked = this.#jobs.get(job) ?? { ledger: emptyLedger() };
       this.#jobs.set(job, tracked);
       const { view, commitId, headVersion = 0 } = tracked;
       holds(!view || commits[view.version - 1]?.commitId === commitId, 'S10', () => `version ${view?.version} of ${job} was written twice`);
@@ -316,15 +325,16 @@ export class Judge {
     const commit = readable(raw);
     kernel.note(() => `  ${job} ${version} ${commit.actor}: ${JSON.stringify(commit.events)}`);
     const before = tracked.view;
+    judgeByLedger(tracked.ledger, commit, kernel.nowMs);
     // The step that this commit answers, and the one that follows from it.
     if (before) this.#reach(`step ${nextStep(before, kernel.nowMs).do}`);
     if (before && commit.actor.startsWith('poller:')) this.looks.commits(before, commit.events, this.#authors.get(commit.commitId) ?? 0);
-    const view = judgeCommit({ cluster: cluster.state, causes: this.#check.causes, copies }, before, commit, kernel.nowMs);
+    const view = judgeCommit({ cluster: cluster.state, endings: this.#endings, copies }, before, tracked.ledger, commit, kernel.nowMs);
     for (const event of commit.events) {
       const landed = before?.attempts.some((one) => one.receipt !== undefined || one.outcome?.cause === 'never_landed');
       if (event.type === 'job_ended' && before?.spec && landed) this.conduct.ends(this.#authors.get(commit.commitId) ?? 0, job);
-      const given = event.type === 'attempt_never_landed' ? before?.attempts[event.n - 1] : undefined;
-      if (given) this.conduct.givesUp(job, given.n, given.clusterSettleAt);
+      const settles = event.type === 'attempt_never_landed' ? tracked.ledger.attempts[event.n - 1]?.settles : undefined;
+      if (settles && event.type === 'attempt_never_landed') this.conduct.givesUp(job, event.n, settles);
       if (event.type === 'attempt_planned' && before)
         this.#publications.plans(before, event, this.#listed.get(`${this.#authors.get(commit.commitId)} ${job}`), kernel.nowMs);
       this.#reachedBy(event);
@@ -334,7 +344,6 @@ export class Judge {
     tracked.view = view;
     tracked.commitId = commit.commitId;
     if (commit.events.some((event) => event.type === 'attempt_planned')) this.#committed.set(commit.commitId, kernel.step);
-    if (view.ended) tracked.endedAt ??= kernel.nowMs;
     this.#reach(`step ${nextStep(view, kernel.nowMs).do}`);
   }
 
@@ -360,11 +369,13 @@ export class Judge {
 
   /** The record of the cluster, by the rules of a job's. */
   #lookAtCluster(): void {
-    const commits = this.#stage.store.dump().clusters.get(CLUSTER) ?? [];
+    const commits = (this.#stage.store.dump().clusters.get(CLUSTER) ?? []) as readonly ClusterCommit[];
+    this.#clusterRecord.written(commits);
     for (let { version } = this.#cluster; version < commits.length; version++) {
-      const raw = commits[version] as ClusterCommit | undefined;
+      const raw = commits[version];
       holds(raw?.version === version + 1, 'S10', () => `the record of cluster ${CLUSTER} has no version ${version + 1}`);
       const commit = readable(raw, CLUSTER_SCHEMA);
+      this.#clusterRecord.commits(commit, this.#stage.kernel.nowMs);
       this.#stage.kernel.note(() => `  cluster ${commit.version} ${commit.actor}: ${JSON.stringify(commit.events).slice(0, 1000)}`);
       this.#cluster = foldCluster([commit], this.#cluster);
       for (const login of this.#stage.logins)

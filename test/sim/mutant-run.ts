@@ -1,6 +1,6 @@
 /**
  * One mutant in a process of its own: `node test/sim/mutant-run.ts NAME FROM SEEDS`. Prints one line of JSON: the first seed whose world
- * broke and by which invariant, or none.
+ * broke by an invariant, and by which; else the first that dispatch itself gave up on, said as such; else none.
  */
 import { MUTANTS } from './mutants.ts';
 import { mutate } from './mutate.ts';
@@ -11,11 +11,21 @@ if (!mutant) throw new Error(`no mutant ${name}; there are: ${MUTANTS.map((one) 
 if (mutant.source) mutate(mutant.source);
 const { runWorld } = await import('./world.ts');
 
+/** So many more worlds may find the invariant, once one was broken by what dispatch itself asserts, or throws. */
+const MORE = 200;
+const BY_ITSELF = new Set<string>(['assertion', 'error']);
+
 const said = async (): Promise<object> => {
-  for (let seed = Number(from); seed < Number(from) + Number(seeds); seed++) {
+  let last = Number(from) + Number(seeds);
+  let byItself: object | undefined;
+  for (let seed = Number(from); seed < last; seed++) {
     const { broken } = await runWorld({ seed, mutant });
-    if (broken) return { seed, worlds: seed - Number(from) + 1, ...broken };
+    if (!broken) continue;
+    const caught = { seed, worlds: seed - Number(from) + 1, ...broken };
+    if (!BY_ITSELF.has(broken.invariant)) return caught;
+    if (!byItself) last = Math.min(last, seed + MORE);
+    byItself ??= { ...caught, says: `by dispatch's own ${broken.invariant}, and by no invariant: ${broken.says}` };
   }
-  return { worlds: Number(seeds) };
+  return byItself ?? { worlds: Number(seeds) };
 };
 process.stdout.write(`${JSON.stringify(await said())}\n`);

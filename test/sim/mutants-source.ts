@@ -29,13 +29,18 @@ const WAKE = 'lib/app/wake.ts';
 const ADVANCE = 'lib/app/advance.ts';
 const RECONCILE = 'lib/app/reconcile.ts';
 const SUBMIT = 'lib/app/step/submit.ts';
+const NOTICES = 'lib/app/notices.ts';
 const SETTLE = 'lib/app/step/settle.ts';
 const RELEASE = 'lib/app/step/release.ts';
 const FINISH = 'lib/app/step/finish.ts';
 const SWEEP = 'lib/app/sweep.ts';
 const DIGEST = 'lib/app/digest.ts';
 const NEXT = 'lib/job/next-step.ts';
+const QUESTION = 'lib/job/question.ts';
+const CLUSTER_COMMAND = 'lib/job/cluster-command.ts';
 const RECOVERY = 'lib/job/recovery.ts';
+const LIMIT = 'lib/job/limit.ts';
+const ATTRIBUTION = 'lib/job/attribution.ts';
 
 export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   of(
@@ -99,6 +104,20 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     "if (take && (await ports.store.takeWake(view.job, '', parked.token, at, view.version)) === 'taken') await signal(ports, view.job, '', parked.token);",
   ]),
   of(
+    'moment-not-compared',
+    'P2.3: an earlier moment than the one that was promised wakes',
+    WAKE,
+    "step.do !== 'await' || step.until < wake.until ||",
+    "step.do !== 'await' ||",
+  ),
+  of(
+    'question-not-compared',
+    'P2.3: whoever waits for another answer than the record does is woken',
+    WAKE,
+    " || (step.question ?? '') !== wake.question;",
+    ';',
+  ),
+  of(
     'repair-without-wake',
     'P2.3: whoever repairs a lagging head is a writer, over however many versions',
     WAKE,
@@ -152,6 +171,34 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  const jobs: readonly string[] = [];\n  if (limit < 0) await ports.store.listUnnotified(olderThanMs, limit);',
   ),
   of(
+    'first-question-alone',
+    'P2.7: every question is told',
+    NOTICES,
+    '      const link = answerLink(after.job, event.id);\n',
+    '      const link = answerLink(after.job, event.id);\n      if (after.questions.length > 1) return undefined;\n',
+  ),
+  of(
+    'cluster-question-untold',
+    'P2.7: every question about a cluster is told',
+    NOTICES,
+    '      const { id, kind, options, onExpiry, expiresAt, says } = event;\n',
+    '      if (after.version > 0) return undefined;\n      const { id, kind, options, onExpiry, expiresAt, says } = event;\n',
+  ),
+  of(
+    'withdrawal-untold',
+    'P2.7: that nobody needs to answer any more is told',
+    NOTICES,
+    "      return closed(after, event.id, { how: 'withdrawn', moot: event.moot });",
+    '      return undefined;',
+  ),
+  of(
+    'end-untold',
+    'P2.7: the end of a job is told',
+    NOTICES,
+    '  if (from === to) return told;\n',
+    '  if (from === to || after.ended) return told;\n',
+  ),
+  of(
     'supervisor-unmissed',
     'P2.8: reconcile replaces a silent supervisor',
     RECONCILE,
@@ -192,6 +239,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     SUBMIT,
     "if (answer.kind === 'uncertain' && answer.sent === 'no') return",
     "if (answer.kind === 'uncertain') return",
+  ),
+  of(
+    'deferral-ignored',
+    'P3.4: not sent again before the moment that was named',
+    NEXT,
+    "at(attempt.deferred.notBefore, now, () => ({ do: 'submit', n: attempt.n }));",
+    "at(0, now, () => ({ do: 'submit', n: attempt.n }));",
   ),
   of(
     'settled-early',
@@ -288,9 +342,44 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   of(
     'cancel-says-never-ran',
     'P5.3: whether a program ran is the evidence’s word, never the cancel’s',
-    'lib/job/attribution.ts',
+    ATTRIBUTION,
     "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
     "const ran = attempt.startedAt === undefined ? 'no' : 'yes';",
+  ),
+  of(
+    'everything-attributed',
+    'P5.3: an end is our cancel’s only where it looks like it',
+    ATTRIBUTION,
+    'if (!cancel || !looksLikeOurs(outcome) || endedBefore(attempt, outcome, cancel.intendedAt)) return outcome;',
+    'if (!cancel) return outcome;',
+  ),
+  of(
+    'nothing-attributed',
+    'P5.3: what our own cancel ended takes its cause from why it was cancelled',
+    ATTRIBUTION,
+    'if (!cancel || !looksLikeOurs(outcome) || endedBefore(attempt, outcome, cancel.intendedAt)) return outcome;',
+    'if (!cancel || attempt.n > 0) return outcome;',
+  ),
+  of(
+    'another-reason-told',
+    'P5.3: the cause is that of the cancel that was intended',
+    ATTRIBUTION,
+    "return as('stalled', { since: reason });",
+    "return as('deadline', { by: reason });",
+  ),
+  of(
+    'cancel-says-it-ran',
+    'P5.3: whether a program ran is the evidence’s word',
+    ATTRIBUTION,
+    "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
+    "const ran = attempt.startedAt === undefined ? 'yes' : 'yes';",
+  ),
+  of(
+    'vanished-by-a-look',
+    'P5.6: what a source still knows has not vanished',
+    DIGEST,
+    '  if (!attempt || observation.run < attempt.run) return unchanged(watch);\n',
+    "  if (!attempt || observation.run < attempt.run) return unchanged(watch);\n  if (observation.kind === 'ended' && attempt.state !== 'ended' && observation.runs.length === 0)\n    return { events: [{ type: 'attempt_ended', n: attempt.n, outcome: outcomeOf('vanished', { observedAt: look.now, ran: 'unknown' }), processes: 'unknown', runs: [], look: lookOf(look) }], watch };\n",
   ),
   of(
     'one-record-costs-all',
@@ -317,8 +406,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'planned-without-listing',
     'P5.7: nothing is planned while `pub/` cannot be read',
     SUBMIT,
-    '  if (!listed) return undefined;\n  const fixed',
-    '  if (!listed) return NOTHING(epochOf(n, 0));\n  const fixed',
+    '  if (!listed || listed.unread) return undefined;\n  const fixed',
+    '  if (!listed || listed.unread) return NOTHING(epochOf(n, 0));\n  const fixed',
   ),
   of(
     'blocked-connected',
@@ -356,6 +445,49 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'const index = rules.length - 1;',
   ),
   of(
+    'any-means-people',
+    'P6.1: `any` is neither success nor people',
+    LIMIT,
+    "(on === 'any' && outcome.class !== 'success' && outcome.class !== 'people'),",
+    "(on === 'any' && outcome.class !== 'success'),",
+  ),
+  of(
+    'condition-ignored',
+    'P6.1: a rule matches only under its own conditions',
+    LIMIT,
+    'if (!numberIn(when.exitCode, code) || !numberIn(when.signal, signal)) return false;',
+    'if (!numberIn(when.exitCode, code) && !numberIn(when.signal, signal)) return false;',
+  ),
+  of(
+    'last-rule-first',
+    'P6.1: rules are matched in their order',
+    LIMIT,
+    "outcome.class === 'success' ? -1 : rules.findIndex(",
+    "outcome.class === 'success' ? -1 : rules.findLastIndex(",
+  ),
+  of('uses-miscounted', 'P6.1: a rule acts at most `max` times, whoever counts', LIMIT, '  return uses >= max ?', '  return uses > max ?'),
+  of(
+    'always-from-scratch',
+    'P6.1: it is done what the rule says',
+    RECOVERY,
+    '        from: action.relaunch.from,\n',
+    "        from: 'scratch',\n",
+  ),
+  of(
+    'answer-misread',
+    'P6.1: it is done what the answer says',
+    RECOVERY,
+    "from: answer === 'relaunch' ? ('checkpoint' as const) : ('scratch' as const),",
+    "from: answer === 'relaunch' ? ('scratch' as const) : ('checkpoint' as const),",
+  ),
+  of(
+    'backoff-ignored',
+    'P6.1: not before the moment that was decided',
+    NEXT,
+    "return at(decision.notBefore, now, () => ({ do: 'submit', n: attempt.n + 1 }));",
+    "return { do: 'submit', n: attempt.n + 1 };",
+  ),
+  of(
     'resumed-by-step',
     'P6.2: the resume point follows the points fixed, not the greatest step',
     SUBMIT,
@@ -384,6 +516,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '',
   ),
   of(
+    'cancel-forgotten',
+    'P7: a cancel that was requested stays requested',
+    'lib/job/evolve.ts',
+    'return view.cancel ? view :',
+    "return view.cancel || view.attempts.at(-1)?.state === 'running' ? view :",
+  ),
+  of(
     'ended-unsettled',
     'P7: cancelling while planned or uncertain settles first',
     NEXT,
@@ -396,6 +535,14 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     FINISH,
     '  for (let looks = 0; looks < 2; looks++) {',
     '  for (let looks = 2; looks < 2; looks++) {',
+  ),
+  of(
+    'look-before-stop',
+    'P7: stop, then look',
+    FINISH,
+    "  const mark = await session.fence(view.job, 'stop');\n",
+    "  const early = await session.find(view.job);\n  const mark = await session.fence(view.job, 'stop');\n",
+    ['    const found = await session.find(view.job);\n', '    const found = looks === 0 ? early : await session.find(view.job);\n'],
   ),
   of(
     'ended-on-a-partial-look',
@@ -451,6 +598,21 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     NEXT,
     '    () => (blockingQuestion(view) ? NEVER : onward(view, attempt, now)),',
     '    () => onward(view, attempt, now),',
+  ),
+  of('asked-anew', 'P9: a key is asked once', QUESTION, 'episode: asked(view, kind, n).length + 1,', 'episode: 1,'),
+  of(
+    'expires-at-once',
+    'P9: a question expires at its moment, and not before',
+    NEXT,
+    'at(soonest.expiresAt, now,',
+    'at(soonest.raisedAt + 20_000, now,',
+  ),
+  of(
+    'cluster-asked-anew',
+    'P9: about a cluster, too, a key is asked once',
+    CLUSTER_COMMAND,
+    'episode: view.questions.filter((question) => question.kind === kind).length + 1,',
+    'episode: 1,',
   ),
   of(
     'moot-left-open',

@@ -1,21 +1,22 @@
 /**
- * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S2 to S6, S8, S10, S11.
+ * What must be true of every commit, judged as it is appended, on the record and the ground truth of that moment: S1, S2, S4, S8,
+ * S10, S11. What follows from the events alone is judged on a ledger (policy-check.ts).
  */
 
 import { type ClusterObject, isKnown, isOf, jobKey, type State } from '../../lib/cluster/memory/state.ts';
 import type { Commit, Event, EventOf, Receipt } from '../../lib/job/event.ts';
-import { matchingRule, ruleUsedUp } from '../../lib/job/limit.ts';
 import { nextStep } from '../../lib/job/next-step.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import { type AttemptView, blockingQuestion, fold, type View } from '../../lib/job/view.ts';
 import { SKEW_MS } from './climate.ts';
+import type { EndingCheck } from './ending-check.ts';
+import type { Ledger } from './ledger.ts';
 import { holds } from './verdict.ts';
 
 /** What one world keeps to judge by. */
 export interface Judged {
   readonly cluster: State;
-  /** Every cause that an object ever ended by, by identity and id. */
-  readonly causes: ReadonlyMap<ClusterObject, ReadonlySet<string>>;
+  readonly endings: EndingCheck;
   /** Objects that strangers made under our identity. */
   readonly copies: ReadonlySet<ClusterObject>;
 }
@@ -23,13 +24,10 @@ export interface Judged {
 export const objectOf = (cluster: State, receipt: Receipt): ClusterObject | undefined =>
   cluster.objects.find((object) => isOf(object, receipt));
 
-/** Folds one commit and judges it. `at`: the moment of the append, by true time. */
-export const judgeCommit = (judged: Judged, before: View | undefined, commit: Commit, at: number): View => {
+/** Folds one commit and judges it. `ledger`: with this commit entered. `at`: the moment of the append, by true time. */
+export const judgeCommit = (judged: Judged, before: View | undefined, ledger: Ledger, commit: Commit, at: number): View => {
   holds(commit.version === (before?.version ?? 0) + 1, 'S10', () => `version ${commit.version} follows ${before?.version ?? 0}`);
-  if (before) {
-    holds(!before.ended, 'S4', () => `version ${commit.version} of ${commit.job} follows job_ended`);
-    for (const event of commit.events) judgeEvent(judged, before, event, commit);
-  }
+  if (before) for (const event of commit.events) judgeEvent(judged, before, ledger, event, commit);
   const after = fold([commit], before)!;
   const blocking = after.questions.filter((question) => question.blocks && !question.closed);
   holds(blocking.length <= 1, 'S11', () => `${blocking.length} blocking questions are open on ${commit.job}`);
@@ -46,27 +44,19 @@ export const judgeCommit = (judged: Judged, before: View | undefined, commit: Co
 const HELD_BACK = new Set<Event['type']>(['attempt_planned', 'release_intended', 'requeue_intended', 'recovery_decided', 'job_ended']);
 const CLOSES = new Set<Event['type']>(['escalation_answered', 'escalation_expired', 'escalation_withdrawn']);
 
-const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit): void => {
+const judgeEvent = (judged: Judged, before: View, ledger: Ledger, event: Event, commit: Commit): void => {
   const where = `${event.type} in version ${commit.version} of ${commit.job}`;
   const asked = HELD_BACK.has(event.type) ? blockingQuestion(before) : undefined;
   const closes = asked && commit.events.some((one) => CLOSES.has(one.type) && 'id' in one && one.id === asked.id);
   holds(!asked || closes, 'S11', () => `${where}, while question ${asked?.id} is open`);
   switch (event.type) {
-    case 'attempt_planned':
-      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
-      judgePlanned(before, event, where);
-      return;
     case 'release_intended': {
-      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
       const attempt = before.attempts[event.n - 1];
       holds(attempt?.receipt, 'S2', () => `${where}: nothing is bound`);
       const other = before.attempts.find((one) => one.n !== event.n && one.releaseIntendedAt !== undefined && one.state !== 'ended');
       holds(!other, 'S1', () => `${where}: attempt ${other?.n} was to be released and has not ended`);
       return;
     }
-    case 'requeue_intended':
-      holds(!before.cancel, 'S5', () => `${where} after cancel_requested`);
-      return;
     case 'attempt_bound':
       holds(objectOf(judged.cluster, event.receipt), 'S8', () => `${where}: there is no such object`);
       return;
@@ -97,18 +87,8 @@ const judgeEvent = (judged: Judged, before: View, event: Event, commit: Commit):
       return;
     }
     case 'attempt_ended':
-      judgeEnded(judged, before, event, where);
+      judgeEnded(judged, before, ledger, event, where);
       return;
-    case 'recovery_decided':
-      judgeDecided(before, event, commit, where);
-      return;
-    case 'escalation_answered':
-    case 'escalation_expired':
-    case 'escalation_withdrawn': {
-      const question = before.questions.find((one) => one.id === event.id);
-      holds(question && !question.closed, 'S11', () => `${where}: question ${event.id} is not open`);
-      return;
-    }
     default:
   }
 };
@@ -118,63 +98,13 @@ const settledAt = ({ plannedAt, clusterSettleAt, clusterNow }: AttemptView): num
 const commitEnds = ({ events }: Commit, n: number): boolean =>
   events.some((event) => (event.type === 'attempt_ended' || event.type === 'attempt_refused') && event.n === n);
 
-/** S6: within the limits, but for one attempt beyond them per answer, and only after an attempt that ended and a decision about it. */
-const judgePlanned = (before: View, event: EventOf<'attempt_planned'>, where: string): void => {
-  const last = before.attempts.at(-1);
-  if (event.try > 1) {
-    holds(last?.n === event.n && last.state === 'planned' && last.deferred, 'S3', () => `${where}: try ${event.try} without a deferral`);
-    return;
-  }
-  holds(event.n === before.attempts.length + 1, 'S6', () => `${where}: ${before.attempts.length} attempts are known`);
-  if (!last) return;
-  holds(last.state === 'ended', 'S6', () => `${where}: attempt ${last.n} has not ended`);
-  const decision = before.decision;
-  holds(decision?.n === last.n && decision.action.kind === 'relaunch', 'S6', () => `${where}: no decision to relaunch attempt ${last.n}`);
-  const answers = before.decisions.filter((one) => one.by.kind === 'answer').length;
-  const most = (before.spec?.policy.limits.attempts ?? 0) + answers;
-  holds(event.n <= most, 'S6', () => `${where}: attempt ${event.n} of at most ${most}`);
-};
-
-const judgeDecided = (before: View, event: EventOf<'recovery_decided'>, commit: Commit, where: string): void => {
-  const attempt = before.attempts[event.n - 1];
-  holds(attempt?.state === 'ended', 'S6', () => `${where}: attempt ${event.n} has not ended`);
-  if (event.by.kind === 'answer') {
-    const closes = commit.events.some((one) => one.type === 'escalation_answered' || one.type === 'escalation_expired');
-    holds(closes, 'S6', () => `${where}: by an answer that was not given`);
-    return;
-  }
-  const first = matchingRule(before.spec?.policy.rules ?? [], attempt.outcome!);
-  const said = event.by.kind === 'rule' ? event.by.rule : -1;
-  holds(said === first, 'S6', () => `${where}: by rule ${said}, and the first that matches is ${first}`);
-  if (event.by.kind === 'unmatched') {
-    const once = before.spec?.policy.unmatched === 'relaunch_once' && before.decisions.every((one) => one.by.kind !== 'unmatched');
-    holds(once, 'S6', () => `${where}: no rule matched, and the policy says ${before.spec?.policy.unmatched}`);
-  }
-  if (event.by.kind !== 'rule') return;
-  const action = before.spec?.policy.rules[event.by.rule]?.do;
-  const max = action && 'relaunch' in action ? action.relaunch.max : action && 'requeue' in action ? action.requeue.max : 0;
-  const used = ruleUsedUp(before, event.by.rule, max, attempt.outcome?.ran ?? 'unknown');
-  holds(!used, 'S6', () => `${where}: ${used}`);
-};
-
 /** S8: the cause is one the truth allows. */
-const judgeEnded = (judged: Judged, before: View, event: EventOf<'attempt_ended'>, where: string): void => {
+const judgeEnded = ({ cluster, endings }: Judged, before: View, ledger: Ledger, event: EventOf<'attempt_ended'>, where: string): void => {
   const attempt = before.attempts[event.n - 1];
   if (!attempt?.receipt) return;
-  const object = objectOf(judged.cluster, attempt.receipt);
+  const object = objectOf(cluster, attempt.receipt);
   holds(object, 'S8', () => `${where}: there is no such object`);
-  const { cause, ran } = event.outcome;
-  const causes = judged.causes.get(object) ?? new Set();
-  const says = (): string =>
-    `${where} as ${cause}: object ${object.id} is ${object.state}, and ended by: ${[...causes].join(', ') || 'nothing'}`;
-  if (cause === 'vanished') holds(object.vanished || object.forgotten || object.state === 'ended', 'S8', says);
-  else holds(causes.has(cause) || (causes.size > 0 && isAttributed(attempt, cause, causes)), 'S8', says);
-  // What began after the look that taught it, a stale one perhaps, is another run.
-  const lookedMs = (event.look?.clusterStartedAt ?? Number.POSITIVE_INFINITY) - judged.cluster.clockOffsetMs - CLOCK_JUMPS_MS;
-  const began = judged.cluster.executions.some(
-    (one) => one.schedulerId === object.id && one.job === before.job && one.n === event.n && one.startedAtMs < lookedMs,
-  );
-  holds(ran !== 'no' || !began, 'S8', () => `${where} as ${cause} with ran: no, and its program began`);
+  endings.ends(before.job, object, ledger.attempts[event.n - 1]!, event, attempt.releasedAt !== undefined, where);
 };
 
 /** P4.6: whose end is told was recorded as begun; it is the last run's if it is of the moment at which the object ended. */
@@ -201,26 +131,6 @@ const judgeWaited = (cluster: State, { job, attempts }: View, { n, outcome }: Ev
 
 /** What an end waits for its evidence, less what two processes' clocks differ by. */
 const EVIDENCE_MS = TIMING.evidenceWaitSeconds * 1000 - 15_000;
-
-/** How far the cluster's clock was moved at most, all jumps together. */
-const CLOCK_JUMPS_MS = 120_000;
-
-const isAttributed = (attempt: AttemptView, cause: string, causes: ReadonlySet<string>): boolean =>
-  attempt.cancel
-    ? ATTRIBUTED.has(cause) || cause === attempt.lastRunCause
-    : causes.has('no_capacity') && (cause === 'budget' || cause === 'gate_expired');
-
-/** What an end after our own cancel may be called (contract §3). */
-const ATTRIBUTED = new Set([
-  'cancelled_by_dispatch',
-  'no_capacity',
-  'budget',
-  'stalled',
-  'deadline',
-  'unsatisfiable',
-  'dependency_failed',
-  'launch_failed',
-]);
 
 /** P2.1: if it awaits t, it awaits at every moment before t. */
 const judgeAwait = (view: View, at: number): void => {

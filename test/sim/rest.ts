@@ -1,9 +1,8 @@
 /**
- * Rest: what must be true once faults are over and the world had its time: L1 to L3, S7, S10, S12.
+ * Rest: what must be true once faults are over and the world had its time: L1 to L3, S5, S7, S10, S12.
  */
 
 import { summaryOf } from '../../lib/app/summary.ts';
-import { mustWake } from '../../lib/app/wake.ts';
 import { type ClusterObject, isKnown, jobKey, type State } from '../../lib/cluster/memory/state.ts';
 import { CLUSTER_SCHEMA, type ClusterCommit } from '../../lib/job/cluster-event.ts';
 import type { ClusterView } from '../../lib/job/cluster-view.ts';
@@ -15,6 +14,7 @@ import type { NoticeCheck } from './notice-check.ts';
 import { objectOf } from './record-check.ts';
 import { readable } from './release.ts';
 import { Broken, holds } from './verdict.ts';
+import { concerns } from './wake-check.ts';
 
 export interface Resting {
   readonly store: MemoryStore;
@@ -55,12 +55,30 @@ export const judgeRest = (world: Resting): void => {
     const why = underWay(world, view);
     holds(why === undefined, 'L1', () => `job ${view.job} (version ${view.version}) has neither ended nor told anybody: ${why}`);
     judgeHead(world, view);
+    judgeCancelled(world, view.job);
   }
   for (const view of world.views) judgeRuns(world, view);
   judgeBirths(world);
   judgeCluster(world);
   for (const object of orphans(world))
     holds(false, 'L2', () => `object ${object.id} of ${object.name} is ${object.state} and nobody wants it`);
+};
+
+/**
+ * S5: nothing of a cancelled job is alive, and it has ended; whether it was cancelled is told by the events themselves. What is being cleaned
+ * up by its cluster is not ours to hurry.
+ */
+const judgeCancelled = ({ store, cluster, tag }: Resting, job: string): void => {
+  const events = store
+    .dump()
+    .jobs.get(job)!
+    .commits.flatMap((commit) => commit.events);
+  if (!events.some((event) => event.type === 'cancel_requested')) return;
+  const left = (cluster.byJob.get(jobKey(tag, job)) ?? []).filter((object) => object.state !== 'ended' && isKnown(cluster, object));
+  const alive = left.find((object) => object.state !== 'ending');
+  holds(!alive, 'S5', () => `${job} was cancelled, and object ${alive?.id} is ${alive?.state}`);
+  const ended = events.some((event) => event.type === 'job_ended');
+  holds(ended || left.length > 0, 'S5', () => `${job} was cancelled, nothing of it is left, and it has not ended`);
 };
 
 /** A run is known when polls have had time to see it. */
@@ -120,7 +138,7 @@ const judgeHead = (world: Resting, view: View): void => {
     const question = view.questions.find((one) => one.id === slot);
     if (slot !== '' && question?.closed) continue;
     if (world.now >= wake.until) continue;
-    holds(!mustWake(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
+    holds(!concerns(view, wake, world.now), 'L3', () => `job ${view.job} waits until ${wake.until} and should not: a wake was lost`);
   }
   // An execution that waits under a token which nobody knows cannot be woken; one of an older generation need not be.
   const reachable = [...held.slots.values()].some(({ wake }) => wake !== undefined && world.isWaiting(wake.token));

@@ -3,7 +3,7 @@
  * and no older token ever takes the place of a newer one. What a supervisor decided from is taken from its own words, not from what the
  * record kept of them.
  */
-import { mustWake } from '../../lib/app/wake.ts';
+import { nextStep } from '../../lib/job/next-step.ts';
 import type { View } from '../../lib/job/view.ts';
 import { compareOrders } from '../../lib/record/order.ts';
 import type { TokenOrder, Wake } from '../../lib/record/port.ts';
@@ -16,9 +16,20 @@ export interface WakeCheck {
   check(view: View, headVersion: number, slots: ReadonlyMap<string, { readonly token: string; readonly wake?: Wake }>, nowMs: number): void;
 }
 
+/**
+ * Whether what the record says by now concerns a supervisor that was promised this wake (protocols §2.3): there is work, the next moment is
+ * an earlier one, or it waits for another answer, or for none. What dispatch compares with is not asked, since it is what is judged.
+ */
+export const concerns = (view: View, wake: Pick<Wake, 'until' | 'question'>, nowMs: number): boolean => {
+  const step = nextStep(view, nowMs);
+  if (step.do !== 'await') return true;
+  const waitsFor = step.question ?? '';
+  return waitsFor !== wake.question || step.until < wake.until;
+};
+
 /** Whether a supervisor that waits under it should have been woken for what the record says now, whichever clock one goes by. */
 export const oversleeps = (view: View, wake: Wake, nowMs: number): boolean =>
-  wake.state === 'parked' && wake.version < view.version && mustWake(view, wake, nowMs - SKEW_MS);
+  wake.state === 'parked' && wake.version < view.version && concerns(view, wake, nowMs - SKEW_MS);
 
 export const createWakeCheck = (): WakeCheck => {
   const said = new Map<string, Parking>();
@@ -47,7 +58,7 @@ export const createWakeCheck = (): WakeCheck => {
       if (decidedFrom >= view.version || judged.get(key) === view.version) return;
       judged.set(key, view.version);
       holds(
-        !mustWake(view, wake, nowMs),
+        !concerns(view, wake, nowMs),
         'L3',
         () => `${view.job} was decided from version ${decidedFrom} and sleeps over version ${view.version}`,
       );
