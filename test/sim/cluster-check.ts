@@ -38,18 +38,6 @@ export const createClusterCheck = (ground: Ground) => {
   let acts = 0;
   const alive = new Set<Execution>();
   const survivors = new WeakSet<Execution>();
-  const causes = new Map<ClusterObject, Set<string>>();
-
-  const remember = (): void => {
-    for (const object of cluster.objects) {
-      const cause = object.ending?.cause ?? object.lastRunCause;
-      if (cause === undefined) continue;
-      const known = causes.get(object);
-      if (!known) causes.set(object, new Set([cause]));
-      else known.add(cause);
-      if (object.lastRunCause) causes.get(object)!.add(object.lastRunCause);
-    }
-  };
 
   const check = (): void => {
     for (; executions < cluster.executions.length; executions++) {
@@ -75,9 +63,8 @@ export const createClusterCheck = (ground: Ground) => {
         ground,
         [...alive].filter((execution) => execution.pausedAtMs === undefined),
       );
-    remember();
   };
-  return { check, causes };
+  return { check };
 };
 
 /** S1, S2, S4: who may begin a program at all. */

@@ -18,7 +18,8 @@ interface Look {
 interface Connection {
   readonly process: Process;
   readonly login: string;
-  readonly atMs: number;
+  /** When its slot was granted. */
+  readonly takenMs: number;
 }
 
 export interface ConductCheck {
@@ -41,6 +42,8 @@ export interface ConductCheck {
 const AGAIN_MS = 15_000;
 /** Three for work and one for output; a poll's slot is its lease, and two polls at once are dropped to one by its fence. */
 const MOST = 4;
+/** A lease counts from when it was asked for, and is given back if that is a third of it ago. */
+const SURELY_HELD_MS = (SLOT_LEASE_MS * 2) / 3 - SKEW_MS;
 
 export const createConductCheck = (kernel: Kernel, cluster: State, copies: ReadonlySet<ClusterObject>): ConductCheck => {
   const looks = new Map<string, Look>();
@@ -49,22 +52,24 @@ export const createConductCheck = (kernel: Kernel, cluster: State, copies: Reado
   /** Identities of which a submission may still land. */
   const underWay = new Set<string>();
   const connections: Connection[] = [];
-  /** Processes that took a slot and have not connected since. */
-  const entitled = new Set<number>();
+  /** Processes that took a slot and have not connected since, and when it was granted. */
+  const entitled = new Map<number, number>();
   /** By job: complete looks that found nothing of it, or others of it, by true time and by the cluster's clock. */
   const complete = new Map<string, { readonly atMs: number; readonly clusterNow: number; readonly found: readonly number[] }[]>();
   const lookOf = (process: Process, job: string): Look | undefined => looks.get(`${process.id} ${job}`);
 
   return {
     takes(process, answer) {
-      if ((answer as { readonly kind?: string }).kind === 'taken') entitled.add(process.id);
+      if ((answer as { readonly kind?: string }).kind === 'taken') entitled.set(process.id, kernel.nowMs);
     },
     connects(process, login) {
       if (process.name === 'poll') return;
-      holds(entitled.delete(process.id), 'slot', () => `${process.name}#${process.id} connects without a slot of its own`);
-      connections.push({ process, login, atMs: kernel.nowMs });
+      const takenMs = entitled.get(process.id);
+      entitled.delete(process.id);
+      holds(takenMs !== undefined, 'slot', () => `${process.name}#${process.id} connects without a slot of its own`);
+      connections.push({ process, login, takenMs });
       // One that outlived its slot is logged and bears with; one whose process died is gone.
-      const open = connections.filter((one) => !one.process.dead && kernel.nowMs - one.atMs < SLOT_LEASE_MS);
+      const open = connections.filter((one) => !one.process.dead && kernel.nowMs - one.takenMs < SURELY_HELD_MS);
       connections.splice(0, connections.length, ...open);
       const beside = open.filter((one) => one.login === login).map((one) => one.process.name);
       holds(beside.length <= MOST, 'slot', () => `${beside.length} connections of login ${login} at once: ${beside.join(', ')}`);

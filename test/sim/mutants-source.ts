@@ -312,6 +312,38 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     ['  const found = await session.find(view.job);\n', '  const found = early;\n'],
   ),
   of(
+    'requeue-unintended',
+    'P1.3: the intention to put back is committed before it is done',
+    'lib/app/step/requeue.ts',
+    "  if (by === 'supervisor' && attemptOf(view, n).requeueIntendedAt === undefined) {",
+    "  if (by === 'supervisor' && view.version < 0) {",
+  ),
+  of(
+    'swept-at-once',
+    'P4.1: an ended attempt counts as not ended for ten minutes',
+    'lib/app/sweep.ts',
+    'const SETTLED_MS = 10 * 60 * 1000;',
+    'const SETTLED_MS = 60 * 1000;',
+  ),
+  of(
+    'tag-ignored',
+    'P4.1: what has another tag, and no record here, is nobody’s to touch',
+    'lib/app/sweep.ts',
+    'if (!identity || identity.tag !== ports.tag) continue;',
+    'if (!identity) continue;',
+    [
+      "    ports.log('warn', 'an object of our tag has no record here: left alone', { cluster, identity, id });\n    return 'leave';",
+      "    return 'discard';",
+    ],
+  ),
+  of(
+    'node-loss-not-awaited',
+    'P4.7: where no wrapper looks, what may live on a silent node is given its time',
+    'lib/app/alive.ts',
+    '(earlier.endedAt ?? now) + TIMING.nodeLossWaitSeconds * 1000 - now',
+    '0',
+  ),
+  of(
     'released-though-over',
     'P4.4: no release is intended after a cancel',
     NEXT,
