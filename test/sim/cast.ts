@@ -93,7 +93,7 @@ export class Cast {
     this.#elements = {
       ...{ kernel, cluster, tag, disorder, shape: stage.shape, copies: stage.copies, letIn: stage.letIn, line: this.#line },
       engine: () => this.engine,
-      ...{ sieged: false, tickMs: stage.kind.tickMs },
+      ...{ sieged: false, jumpedMs: 0, tickMs: stage.kind.tickMs },
       generations: () => this.#generations(),
       asked: () => new Set(judge.views().flatMap((view) => (blockingQuestion(view) ? [view.job] : []))),
       restart: () => this.#reconcile(true),

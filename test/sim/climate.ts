@@ -111,6 +111,9 @@ export interface Upgrade {
   readonly machineAfterMs?: number;
 }
 
+/** How far the cluster's clock is moved at most, all jumps of a world together, whichever way. */
+export const CLOCK_JUMPS_MS = 300_000;
+
 /** Clocks of two processes differ by less: what a judge allows them. */
 export const SKEW_MS = 5000;
 

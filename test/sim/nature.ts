@@ -6,7 +6,7 @@ import type { Lie } from '../../lib/cluster/memory/fault.ts';
 import { type ClusterObject, isPurged } from '../../lib/cluster/memory/state.ts';
 import type { World as Cluster } from '../../lib/cluster/memory/world.ts';
 import type { Engine } from '../../lib/local/engine/engine.ts';
-import { type FaultKind, SIEGE_MS } from './climate.ts';
+import { CLOCK_JUMPS_MS, type FaultKind, SIEGE_MS } from './climate.ts';
 import type { Disorder } from './cluster.ts';
 import type { Shape } from './draw.ts';
 import { drawLoss } from './draw-script.ts';
@@ -25,6 +25,8 @@ export interface Elements {
   readonly tickMs: number;
   /** An outage that outlasts all others. */
   sieged: boolean;
+  /** How far the cluster's clock was moved so far, to and fro. */
+  jumpedMs: number;
   engine(): Engine;
   /** Jobs that were born, and the generation that supervises each. */
   generations(): readonly { readonly job: string; readonly generation: number }[];
@@ -45,6 +47,8 @@ export interface Elements {
 /** A fresh object is missing from lists for less than lies between the end of its credential and the second look for it (protocols §3.5). */
 const HIDDEN_MS = 45_000;
 const LAGS_MS = 200_000;
+/** By so much clocks are set every day. */
+const STEP_MS = 4000;
 
 export const willHappen = (world: Elements): void => {
   const { kernel, tickMs } = world;
@@ -243,7 +247,29 @@ const sources = (world: Elements): void => {
     faults.pubUnreadable = so;
   };
   during(world, 'cluster_pub_unreadable', [1, 300_000], unreadable(true), unreadable(false));
-  if (kernel.meets('cluster_clock_jump')) cluster.jumpClock(kernel.luck('cluster_clock_jump').between(-4000, 4000));
+  jumps(world);
+};
+
+/** The cluster's clock is set, mostly by seconds, now and then by minutes, and then often set right again. */
+const jumps = (world: Elements): void => {
+  const { kernel } = world;
+  if (!kernel.strikes('cluster_clock_jump')) return;
+  const random = kernel.luck('cluster_clock_jump');
+  if (random.chance(0.7)) {
+    jumpsBy(world, random.between(-STEP_MS, STEP_MS));
+    return;
+  }
+  const ms = random.pick([-1, 1]) * random.between(STEP_MS, CLOCK_JUMPS_MS / 2);
+  jumpsBy(world, ms);
+  if (random.chance(0.7)) kernel.after(random.between(1, 240) * 1000, () => jumpsBy(world, -ms), 'the clock is set right');
+};
+
+const jumpsBy = (world: Elements, ms: number): void => {
+  const { kernel, cluster } = world;
+  if (kernel.calm || ms === 0 || world.jumpedMs + Math.abs(ms) > CLOCK_JUMPS_MS) return;
+  world.jumpedMs += Math.abs(ms);
+  cluster.jumpClock(ms);
+  kernel.count('cluster_clock_jump');
 };
 
 type Hides = Lie['hides'];
