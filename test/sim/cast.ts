@@ -95,6 +95,7 @@ export class Cast {
       engine: () => this.engine,
       ...{ sieged: false, jumpedMs: 0, tickMs: stage.kind.tickMs },
       generations: () => this.#generations(),
+      awaitsLanding: () => judge.views().some(({ attempts }) => ['planned', 'uncertain'].includes(attempts.at(-1)?.state ?? '')),
       asked: () => new Set(judge.views().flatMap((view) => (blockingQuestion(view) ? [view.job] : []))),
       restart: () => this.#reconcile(true),
       preflight: () => this.#preflight(CLUSTER, stage.random.pick(stage.logins)),

@@ -30,6 +30,8 @@ export interface Elements {
   engine(): Engine;
   /** Jobs that were born, and the generation that supervises each. */
   generations(): readonly { readonly job: string; readonly generation: number }[];
+  /** Whether an attempt is planned or uncertain. */
+  awaitsLanding(): boolean;
   /** Jobs about which people are asked. */
   asked(): ReadonlySet<string>;
   /** A local process starts anew: reconcile of every job. */
@@ -250,12 +252,15 @@ const sources = (world: Elements): void => {
   jumps(world);
 };
 
-/** The cluster's clock is set, mostly by seconds, now and then by minutes, and then often set right again. */
+/**
+ * The cluster's clock is set: mostly by seconds; by minutes now and then, and most of all while a submission may still land, which is when
+ * it matters. Often it is set right again.
+ */
 const jumps = (world: Elements): void => {
   const { kernel } = world;
   if (!kernel.strikes('cluster_clock_jump')) return;
   const random = kernel.luck('cluster_clock_jump');
-  if (random.chance(0.7)) {
+  if (!random.chance(world.awaitsLanding() ? 0.8 : 0.1)) {
     jumpsBy(world, random.between(-STEP_MS, STEP_MS));
     return;
   }
