@@ -91,10 +91,11 @@ export class Cast {
       waits: (job, generation) => judge.waits(job, generation),
     });
     this.#elements = {
-      ...{ kernel, cluster, tag, disorder, shape: stage.shape, copies: stage.copies, line: this.#line },
+      ...{ kernel, cluster, tag, disorder, shape: stage.shape, copies: stage.copies, letIn: stage.letIn, line: this.#line },
       engine: () => this.engine,
-      ...{ sieged: false, tickMs: stage.kind.tickMs },
+      ...{ sieged: false, jumpedMs: 0, tickMs: stage.kind.tickMs },
       generations: () => this.#generations(),
+      awaitsLanding: () => judge.views().some(({ attempts }) => ['planned', 'uncertain'].includes(attempts.at(-1)?.state ?? '')),
       asked: () => new Set(judge.views().flatMap((view) => (blockingQuestion(view) ? [view.job] : []))),
       restart: () => this.#reconcile(true),
       preflight: () => this.#preflight(CLUSTER, stage.random.pick(stage.logins)),
@@ -135,6 +136,14 @@ export class Cast {
       ...{ kernel, limits: climate.limits, cluster: cluster.state, tag, strangers: this.#strangers },
       engine: () => this.engine,
       views: () => judge.views(),
+      isUnparked: (job, id) => {
+        const question = judge
+          .views()
+          .find((view) => view.job === job)
+          ?.questions.find((one) => one.id === id);
+        const wake = this.#stage.store.dump().jobs.get(job)?.slots.get(id)?.wake;
+        return question?.blocks === true && !question.closed && wake === undefined;
+      },
       clusterView: () => judge.clusterView(),
       portsFor: (process) => this.portsFor(process),
       failed: (name, error) => judge.failed(name, error),
@@ -186,10 +195,10 @@ export class Cast {
 
   /** Of which release a process is that begins now. */
   #isNewer(): boolean {
-    const { kernel, climate, random } = this.#stage;
+    const { kernel, climate } = this.#stage;
     const { upgrade } = climate;
     if (!upgrade) return false;
-    return kernel.calm || (kernel.nowMs >= START_MS + upgrade.afterMs && random.chance(upgrade.share));
+    return kernel.calm || (kernel.nowMs >= START_MS + upgrade.afterMs && kernel.luck('newer_release').chance(upgrade.share));
   }
 
   portsFor(process: Process): Ports {
@@ -284,7 +293,7 @@ export class Cast {
     const sweep = kernel.calm || random.chance(0.2);
     const one = (): void => this.#runs('poll', (ports) => poll(ports, { cluster: CLUSTER, login, sweep }));
     if (!kernel.meets('invocation_failed')) one();
-    if (kernel.meets('duplicate_invocation')) kernel.after(random.between(1, 5000), one, 'poll invoked twice');
+    if (kernel.meets('duplicate_invocation')) kernel.after(kernel.luck('duplicate_invocation').between(1, 5000), one, 'poll invoked twice');
     const seconds = kernel.calm ? Math.max(30, pollSeconds) : pollSeconds;
     kernel.after(seconds * 1000 + random.between(0, 2000), () => this.#polls(login), 'poll');
   }

@@ -49,12 +49,16 @@ export interface Answered {
 export const ask = async (world: Served, asked: Asked): Promise<Answered | undefined> => {
   const { kernel } = world;
   if (kernel.meets('api_request_lost')) {
-    await new Promise<void>((resolve) => void kernel.after(kernel.random.between(1, 30_000), resolve, `${asked.id} is lost`));
+    await new Promise<void>(
+      (resolve) => void kernel.after(kernel.luck('api_request_lost').between(1, 30_000), resolve, `${asked.id} is lost`),
+    );
     return undefined;
   }
   // A client that did not wait for its answer, or a proxy that tried again.
-  if (kernel.meets('api_request_doubled'))
-    kernel.after(kernel.random.between(1, kernel.random.pick([50, 20_000])), () => void serve(world, asked), `${asked.id} again`);
+  if (kernel.meets('api_request_doubled')) {
+    const luck = kernel.luck('api_request_doubled');
+    kernel.after(luck.between(1, luck.pick([50, 20_000])), () => void serve(world, asked), `${asked.id} again`);
+  }
   const answered = await serve(world, asked);
   return kernel.meets('api_reply_lost') ? undefined : answered;
 };
@@ -84,7 +88,8 @@ const handle = async (world: Served, process: Process, asked: Asked): Promise<An
   const text = await response.text();
   world.kernel.note(() => `  ${method} ${path} = ${response.status} ${text.slice(0, 200)}`);
   world.must(() => judge(asked, response.status, text));
-  world.reach(`route ${id}`);
+  // A route that only ever refuses was not reached.
+  if (response.ok) world.reach(`route ${id}`);
   return { status: response.status, body: JSON.parse(text) as Answered['body'] };
 };
 

@@ -2,7 +2,7 @@
  * Climate: how likely each fault is in one world. Drawn from the seed, so every world is another climate: most faults are absent from
  * a given world, some are rare, a few are everywhere.
  */
-import type { Random } from './random.ts';
+import { type Random, randomFor } from './random.ts';
 
 export const FAULT_KINDS = [
   // Of any process.
@@ -37,6 +37,9 @@ export const FAULT_KINDS = [
   'local_restart',
   /** An execution is stopped when the answer of a person was just handed to it. */
   'killed_with_answer',
+  /** Nobody is told that an execution ended badly, or somebody is told twice. */
+  'bad_end_untold',
+  'bad_end_told_twice',
   // Of the bus.
   'bus_request_lost',
   'bus_reply_lost',
@@ -108,6 +111,9 @@ export interface Upgrade {
   readonly machineAfterMs?: number;
 }
 
+/** How far the cluster's clock is moved at most, all jumps of a world together, whichever way. */
+export const CLOCK_JUMPS_MS = 300_000;
+
 /** Clocks of two processes differ by less: what a judge allows them. */
 export const SKEW_MS = 5000;
 
@@ -139,8 +145,12 @@ const PER_CALL = new Set<FaultKind>([
   'cluster_delayed',
 ]);
 
-/** There are few occasions for these: where they happen at all they happen often. */
-const SELDOM_ASKED = new Set<FaultKind>(['killed_with_answer', 'dies_before_token']);
+/** There are few occasions for these: where they happen at all they happen at least so often. */
+const LEAST: Partial<Readonly<Record<FaultKind, number>>> = {
+  ...{ killed_with_answer: 0.4, dies_before_token: 0.4, bad_end_untold: 0.4, bad_end_told_twice: 0.4, cluster_hidden_object: 0.4 },
+  ...{ cluster_delayed: 0.1, preempted: 0.1, node_lost: 0.1, memory_killed: 0.1, suspended_again_and_again: 0.1 },
+  ...{ foreign_release: 0.3, foreign_cancel: 0.05, node_returns: 0.3 },
+};
 
 /** A siege outlasts the six hours after which people are asked (contract §13). */
 export const SIEGE_MS = 7 * 3_600_000;
@@ -149,8 +159,8 @@ const SIEGED = 0.02;
 const SIEGE_BEGINS = 0.1;
 const UPGRADED = 0.1;
 
-/** `without` switches kinds off: how a failing seed is shrunk. */
-export const climateOf = (random: Random, without: ReadonlySet<string> = new Set()): Climate => {
+/** `without` switches kinds off: how a failing seed is shrunk. Nothing else is drawn otherwise for it. */
+export const climateOf = (seed: number, random: Random, without: ReadonlySet<string> = new Set()): Climate => {
   const fair = random.chance(0.05);
   const sieged = random.chance(SIEGED) && !fair && !without.has('cluster_siege');
   const upgraded = random.chance(UPGRADED) && !fair && !without.has('newer_release');
@@ -159,12 +169,13 @@ export const climateOf = (random: Random, without: ReadonlySet<string> = new Set
   const perTick = random.pick([0.1, 0.3, 0.5]);
   const faults = Object.fromEntries(
     FAULT_KINDS.map((kind) => {
+      const luck = randomFor(seed, `climate ${kind}`);
       const most = PER_CALL.has(kind) ? perCall : perTick;
-      const drawn = most * random.next() ** 2;
-      const probability = SELDOM_ASKED.has(kind) ? Math.max(drawn, 0.4) : drawn;
+      const drawn = most * luck.next() ** 2;
+      const probability = Math.max(drawn, LEAST[kind] ?? 0);
       // Only a preflight that misses something reads the jobs, and so meets those that a newer release has written.
       if (kind === 'cluster_loses_capability' && upgraded && !without.has(kind)) return [kind, Math.max(drawn, 0.1)];
-      return [kind, random.chance(share) && !fair && !without.has(kind) ? probability : 0];
+      return [kind, luck.chance(share) && !fair && !without.has(kind) ? probability : 0];
     }),
   ) as Record<FaultKind, number>;
   const troubledMs = random.between(600, 4000) * 1000;

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../lib/local/clock.ts';
 import type { Climate, Consequence, FaultKind } from './climate.ts';
-import type { Random } from './random.ts';
+import { type Random, randomFor } from './random.ts';
 
 // A tick that is entered from a microtask runs when no microtask is left, however many follow each other, and before the event loop
 // turns: nothing outside the world gets a turn while one runs.
@@ -59,6 +59,7 @@ export interface Outside {
 
 export interface KernelOptions {
   readonly startMs: number;
+  readonly seed: number;
   readonly random: Random;
   readonly climate: Climate;
   /** Set: one line per step, fault and answer. */
@@ -73,6 +74,8 @@ export class Kernel implements Clock {
   /** Faults are over: everything answers, soon. */
   calm = false;
   readonly met = new Map<string, number>();
+  readonly #seed: number;
+  readonly #luck = new Map<FaultKind, Random>();
   readonly #climate: Climate;
   readonly #trace: string[] | undefined;
   readonly #outside: Outside | undefined;
@@ -81,8 +84,9 @@ export class Kernel implements Clock {
   #order = 0;
   #processes = 0;
 
-  constructor({ startMs, random, climate, trace, outside }: KernelOptions) {
+  constructor({ startMs, seed, random, climate, trace, outside }: KernelOptions) {
     this.nowMs = startMs;
+    this.#seed = seed;
     this.random = random;
     this.#climate = climate;
     this.#trace = trace;
@@ -101,9 +105,24 @@ export class Kernel implements Clock {
     this.#trace?.push(`${String(this.step).padStart(6)} ${(this.nowMs / 1000).toFixed(3)} ${text()}`);
   }
 
-  /** Draws whether this fault is met now, and counts it. */
+  /** When a kind of fault strikes and what it does then is drawn from here: one that is switched off leaves all others as they are. */
+  luck(kind: FaultKind): Random {
+    const known = this.#luck.get(kind);
+    if (known) return known;
+    const luck = randomFor(this.#seed, kind);
+    this.#luck.set(kind, luck);
+    return luck;
+  }
+
+  /** Draws whether this fault strikes now. Whoever asks counts it, if it had an effect. */
+  strikes(kind: FaultKind): boolean {
+    const probability = this.#climate.faults[kind];
+    return !this.calm && probability > 0 && this.luck(kind).chance(probability);
+  }
+
+  /** The same for a fault that always has an effect: it is met when it strikes. */
   meets(kind: FaultKind): boolean {
-    if (this.calm || !this.random.chance(this.#climate.faults[kind])) return false;
+    if (!this.strikes(kind)) return false;
     this.count(kind);
     return true;
   }
@@ -125,14 +144,15 @@ export class Kernel implements Clock {
   delay(): number {
     const { random } = this;
     if (this.calm) return random.between(1, 20);
-    if (this.meets('stall')) return random.between(1000, this.#climate.stallMs);
+    if (this.meets('stall')) return this.luck('stall').between(1000, this.#climate.stallMs);
     const luck = random.next();
     return luck < 0.7 ? random.between(1, 15) : luck < 0.95 ? random.between(10, 400) : random.between(400, 5000);
   }
 
   /** The same for a call on which much depends: what was decided before it may be long out of date when it arrives. */
   delayOfEffect(): number {
-    return this.meets('stalled_before_effect') ? this.random.between(30_000, 900_000) : this.delay();
+    const kind = 'stalled_before_effect';
+    return this.meets(kind) ? this.luck(kind).between(30_000, 900_000) : this.delay();
   }
 
   /** Parks one call of a process. Its effect happens in one step, whole; `failing` is asked then what becomes of it. */

@@ -22,6 +22,8 @@ export interface Public extends Served {
   /** What the record says now of every job that has one. */
   views(): readonly View[];
   clusterView(): ClusterView;
+  /** Whether this question blocks, is open, and no token of it was ever stored. */
+  isUnparked(job: string, question: string): boolean;
   readonly cluster: State;
   readonly tag: string;
   /** Ids of programs that strangers run there. */
@@ -126,7 +128,7 @@ const answers = (world: Public, view: View, question: Question): void => {
 const answersByToken = async (world: Public, job: string, question: string, choice: string): Promise<void> => {
   const { kernel } = world;
   const read = await ask(world, { id: 'readToken', path: `/jobs/${job}/escalations/${question}/token` });
-  if (read?.body['code'] === 'escalation/no_token') kernel.count('answer_before_its_token');
+  if (read?.body['code'] === 'escalation/no_token' && world.isUnparked(job, question)) kernel.count('answer_before_its_token');
   const token = read?.body['token'];
   if (typeof token !== 'string') return;
   const nonsense = kernel.random.chance(0.2);
@@ -142,9 +144,10 @@ const sends = (world: Public, job: string, token: string, output: string): void 
     if (error instanceof RequestRefused && error.code === 'TaskTimedOut') return;
     throw error;
   }
-  if (!world.kernel.meets('killed_with_answer')) return;
+  if (!world.kernel.strikes('killed_with_answer')) return;
   const running = world.engine().listExecutions({ status: 'RUNNING', maxResults: 1000 });
-  for (const { name } of running) if (name.startsWith(`${job}-`)) world.engine().kill(name);
+  const killed = running.filter(({ name }) => name.startsWith(`${job}-`) && world.engine().kill(name));
+  if (killed.length > 0) world.kernel.count('killed_with_answer');
 };
 
 const answersCluster = (world: Public, question: string): void => {

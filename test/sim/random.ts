@@ -1,5 +1,6 @@
 /**
- * The one source of chance of a simulated world: xoshiro128** seeded from one number.
+ * The one source of chance of a simulated world: xoshiro128** seeded from one number, and for each kind of fault a source of its own from
+ * the same number, so that a kind that is switched off leaves the others alone.
  * Guards exact replay: the same seed gives the same numbers for ever, on every machine, and nothing else in a world draws any.
  */
 
@@ -24,6 +25,16 @@ const spread = (seed: number): (() => number) => {
     return mixed ^ (mixed >>> 15);
   };
 };
+
+/** FNV-1a. */
+const hashOf = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash;
+};
+
+/** A source of one purpose's own: however much is drawn from it, all others give the numbers that they give without it. */
+export const randomFor = (seed: number, purpose: string): Random => randomOf(seed ^ hashOf(purpose));
 
 const rotated = (value: number, by: number): number => (value << by) | (value >>> (32 - by));
 

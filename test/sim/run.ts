@@ -2,12 +2,13 @@
  * The simulator's command line.
  *
  *   npm run sim                                   200 worlds, and what they met
- *   npm run sim -- --seed 42 [--trace] [--stop-at N] [--without kind,…] [--jobs N] [--shrink]
+ *   npm run sim -- --seed 42 [--trace] [--stop-at N] [--without kind,…] [--jobs N] [--whole]
  *   npm run sim -- --seeds 1000 [--from 1] [--for SECONDS] [--mutant NAME] [--first]   --first stops at the first that breaks
- *   npm run sim -- --fresh --for 60               seeds that nobody ran before; a world that breaks is shrunk
+ *   npm run sim -- --fresh --for 60               seeds that nobody ran before
  *   npm run sim -- --kind two|attempts|year       long and strange worlds (kind.ts)
  *   npm run sim -- --store dynamodb --seeds 3     both stores in step, the one on dynalite
  *
+ * The first worlds that break are shrunk, each for a minute at most; not with `--whole`.
  * Exit code 1 when a world broke, or when 1,000 default worlds did not meet and reach everything.
  */
 import { parseArgs } from 'node:util';
@@ -20,6 +21,9 @@ import type { WorldOptions } from './stage.ts';
 import type { Ran } from './world.ts';
 
 const TRACE_TAIL = 120;
+/** Of worlds that break: so many are shrunk, and each for so long. */
+const MOST_SHRUNK = 3;
+const SHRINK_MS = 60_000;
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +39,7 @@ const { values } = parseArgs({
     without: { type: 'string' },
     mutant: { type: 'string' },
     trace: { type: 'boolean' },
-    shrink: { type: 'boolean' },
+    whole: { type: 'boolean' },
     first: { type: 'boolean' },
   },
 });
@@ -86,7 +90,8 @@ const { runWorld } = await import('./world.ts');
 const { shrink } = await import('./shrink.ts');
 
 const shrunk = async (options: WorldOptions, ran: Ran): Promise<void> => {
-  const { without, jobs, ...found } = await shrink(options, ran);
+  const untilMs = performance.now() + SHRINK_MS;
+  const { without, jobs, ...found } = await shrink({ ...options, trace: false }, ran, () => performance.now() < untilMs);
   const fewer = [...(without === '' ? [] : [`--without ${without}`]), ...(jobs === undefined ? [] : [`--jobs ${jobs}`])];
   say(JSON.stringify({ shrunk: found, replay: [replayOf(ran.seed), ...fewer].join(' ') }));
 };
@@ -99,11 +104,11 @@ const one = async (seed: number, twin: WorldOptions['twin']): Promise<boolean> =
     ...(twin ? { twin } : {}),
   };
   const ran = await runWorld(options);
-  const lines = values.trace ? ran.trace : ran.broken || options.stopAt !== undefined ? ran.trace.slice(-TRACE_TAIL) : [];
+  const lines = values.trace || options.stopAt !== undefined ? ran.trace : ran.broken ? ran.trace.slice(-TRACE_TAIL) : [];
   for (const line of lines) say(line);
   if (ran.dump) say(JSON.stringify(ran.dump, null, 1));
   say(JSON.stringify({ ...briefly(ran), faults: Object.fromEntries(ran.faults), reached: Object.fromEntries(ran.reached) }, null, 1));
-  if (ran.broken && values.shrink) await shrunk(options, ran);
+  if (ran.broken && !values.whole) await shrunk(options, ran);
   return ran.broken === undefined;
 };
 
@@ -125,7 +130,8 @@ const many = async (twin: WorldOptions['twin']): Promise<boolean> => {
       say(JSON.stringify({ ...briefly(ran), replay: replayOf(ran.seed) }));
     },
   });
-  for (const ran of broken) if (values.shrink || values.fresh) await shrunk({ ...chosen, seed: ran.seed }, ran);
+  const withTwin = twin ? { twin } : {};
+  if (!values.whole) for (const ran of broken.slice(0, MOST_SHRUNK)) await shrunk({ ...chosen, ...withTwin, seed: ran.seed }, ran);
   say(JSON.stringify(report, null, 1));
   if (values.fresh) say(`${report.worlds - report.broken} passed, ${report.broken} failed`);
   return well;

@@ -59,6 +59,8 @@ export interface Stage {
   readonly disorder: Disorder;
   /** Objects that strangers made under our identity. */
   readonly copies: Set<ClusterObject>;
+  /** Objects that a stranger let begin, or begin anew: released or put back in its queue, without us. */
+  readonly letIn: Set<ClusterObject>;
 }
 
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -68,27 +70,29 @@ export const LOGIN = 'l';
 export const createStage = (options: WorldOptions): Stage => {
   const random = randomOf(options.seed);
   const kind = KINDS[options.kind ?? 'default'];
-  const climate = kind.climate(climateOf(random, options.without), random);
+  const climate = kind.climate(climateOf(options.seed, random, options.without), random);
   const trace: string[] = [];
   const pageItems = random.pick([1, 1000]);
   const store = createMemoryStore({ pageItems });
   const twin = options.twin?.(store, pageItems);
   const kernel = new Kernel({
-    ...{ startMs: START_MS, random, climate },
+    ...{ startMs: START_MS, seed: options.seed, random, climate },
     ...(options.trace ? { trace } : {}),
     ...(twin ? { outside: twin.outside } : {}),
   });
   const shape = random.pick(['slurm', 'slurm', 'kubernetes'] as const);
+  const [cluster, tag] = [drawCluster(random, shape, kernel), newTag(random.next)];
+  const logins = random.pick([[LOGIN], [LOGIN], [LOGIN, 'm']]);
+  const pollSeconds = random.pick(kind.pollSeconds);
   return {
     ...{ options, random, climate, kernel, trace, shape, store, kind },
     record: twin?.store ?? store,
     writes: { count: 0 },
-    cluster: drawCluster(random, shape, kernel),
-    tag: newTag(random.next),
-    logins: random.pick([[LOGIN], [LOGIN], [LOGIN, 'm']]),
-    pollSeconds: climate.sieged ? Math.max(...kind.pollSeconds) : random.pick(kind.pollSeconds),
+    ...{ cluster, tag, logins },
+    pollSeconds: climate.sieged ? Math.max(...kind.pollSeconds) : pollSeconds,
     disorder: { controllerDown: false, refusesLogin: false, showsAnotherKey: false, lost: undefined, configuration: 1 },
     copies: new Set(),
+    letIn: new Set(),
   };
 };
 

@@ -31,7 +31,7 @@ export interface Hands {
   directs(input: AdvanceInput, directive: Directive): void;
   /** A process ended with an error: whether it is one of the world's is judged there. */
   failed(process: string, error: unknown): void;
-  /** An execution ended badly: EventBridge calls reconcile. */
+  /** An execution ended badly: EventBridge calls reconcile, mostly once. */
   endedBadly(name: string, error: string): void;
   /** A signal under this token was accepted. */
   signalled(token: string): void;
@@ -45,6 +45,8 @@ export interface Hands {
 
 export const createSupervision = (hands: Hands): Engine => {
   const { kernel } = hands;
+  /** By token: the execution that waits under it, until somebody tried. */
+  const unheard = new Map<string, string>();
   const invoke = <T>(name: string, limitMs: number, body: (ports: Ports) => Promise<T>): Promise<T> =>
     invoked(hands, name, hands.limits ? limitMs : undefined, body);
   const engine = createEngine({
@@ -67,6 +69,7 @@ export const createSupervision = (hands: Hands): Engine => {
         const input = payload as unknown as ParkInput;
         return invoke('park', PARK_MS, async (ports) => {
           try {
+            unheard.set(input.token, `${input.job}-${input.generation}`);
             await park(ports, hands.taken(ports, input));
             hands.waits(input.job, input.generation);
           } catch (error) {
@@ -80,7 +83,9 @@ export const createSupervision = (hands: Hands): Engine => {
       const { name, status, error, cause } = execution;
       hands.ended(execution);
       kernel.note(() => `  execution ${name} ${status} ${error ?? ''} ${cause ?? ''}`);
-      if (status !== 'SUCCEEDED') hands.endedBadly(name, error ?? status);
+      if (status === 'SUCCEEDED' || kernel.meets('bad_end_untold')) return;
+      hands.endedBadly(name, error ?? status);
+      if (kernel.meets('bad_end_told_twice')) hands.endedBadly(name, error ?? status);
     },
     aroundStart: (_request, start) => aroundStart(kernel, start),
     // An execution that reaches its cap is the same failure with fewer events to keep.
@@ -89,11 +94,24 @@ export const createSupervision = (hands: Hands): Engine => {
   return {
     ...engine,
     sendTaskSuccess: (token, output) => {
-      engine.sendTaskSuccess(token, output);
+      try {
+        engine.sendTaskSuccess(token, output);
+      } catch (error) {
+        // Nobody was heard under it, and yet its execution has gone on.
+        if (isTimedOut(error) && runs(engine, unheard.get(token))) kernel.count('wake_after_timeout');
+        unheard.delete(token);
+        throw error;
+      }
+      unheard.delete(token);
       hands.signalled(token);
     },
   };
 };
+
+const isTimedOut = (error: unknown): boolean => error instanceof RequestRefused && error.code === 'TaskTimedOut';
+
+const runs = (engine: Engine, name: string | undefined): boolean =>
+  engine.listExecutions({ status: 'RUNNING', maxResults: 1000 }).some((execution) => execution.name === name);
 
 /** The request to run a function, the run, and its answer, each of which may go wrong. */
 const invoked = <T>(hands: Hands, name: string, limitMs: number | undefined, body: (ports: Ports) => Promise<T>): Promise<T> =>
@@ -101,7 +119,7 @@ const invoked = <T>(hands: Hands, name: string, limitMs: number | undefined, bod
     const { kernel } = hands;
     const run = (): Promise<T> => kernel.spawn(name, limitMs, (process) => body(hands.portsFor(process)));
     const answer = (deliver: () => void): void => {
-      if (kernel.meets('late_answer')) kernel.after(kernel.random.between(1, 240) * 1000, deliver, `${name} answers late`);
+      if (kernel.meets('late_answer')) kernel.after(kernel.luck('late_answer').between(1, 240) * 1000, deliver, `${name} answers late`);
       else deliver();
     };
     const begin = (): void => {
@@ -116,12 +134,10 @@ const invoked = <T>(hands: Hands, name: string, limitMs: number | undefined, bod
           answer(() => reject(error));
         },
       );
-      if (kernel.meets('duplicate_invocation'))
-        kernel.after(
-          kernel.random.between(0, kernel.random.pick([100, 60_000])),
-          () => void run().catch((error: unknown) => hands.failed(name, error)),
-          `${name} invoked twice`,
-        );
+      if (!kernel.meets('duplicate_invocation')) return;
+      const luck = kernel.luck('duplicate_invocation');
+      const again = (): void => void run().catch((error: unknown) => hands.failed(name, error));
+      kernel.after(luck.between(0, luck.pick([100, 60_000])), again, `${name} invoked twice`);
     };
     kernel.after(kernel.delay(), begin, `invoke ${name}`);
   });
@@ -177,10 +193,7 @@ export const supervisorsFor = (kernel: Kernel, engine: () => Engine, process: Pr
           engine().sendTaskSuccess(token, '{}');
           return 'signalled' as const;
         } catch (error) {
-          if (error instanceof RequestRefused && error.code === 'TaskTimedOut') {
-            kernel.count('wake_after_timeout');
-            return 'superseded' as const;
-          }
+          if (isTimedOut(error)) return 'superseded' as const;
           throw error;
         }
       },
