@@ -43,7 +43,8 @@ export const attribute = (attempt: AttemptView, outcome: Outcome): Outcome => {
     return outcomeOf('budget', { ...outcome, detail: { ...outcome.detail, reason: attempt.pending.reason } });
   if (!cancel || !looksLikeOurs(outcome) || endedBefore(attempt, outcome, cancel.intendedAt)) return outcome;
   const { evidence, observedAt, confidence } = outcome;
-  const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';
+  // What was seen running has begun, unless the evidence knows better: a scheduler says running while the guard waits, and refuses.
+  const ran = outcome.ran === 'unknown' && attempt.startedAt !== undefined ? 'yes' : outcome.ran;
   // Whether it ran is the evidence's word, never the cancel's: it may have begun, unseen, just before its patience ended.
   const as = (cause: Cause, detail: Outcome['detail'] = {}): Outcome => outcomeOf(cause, { detail, evidence, observedAt, confidence, ran });
   const reason = cancel.said ?? '';

@@ -25,6 +25,8 @@ export interface Ground {
   /** When `job_ended` was appended, true time. */
   endedAt(job: string): number | undefined;
   readonly copies: ReadonlySet<ClusterObject>;
+  /** Objects that a stranger let begin. */
+  readonly letIn: ReadonlySet<ClusterObject>;
   /** An execution of ours began. */
   begins(execution: Execution): void;
   /** Processes of a lost node live on. */
@@ -116,9 +118,15 @@ const judgeFenced = ({ cluster, tag }: Ground, execution: Execution, view: View,
   }
 };
 
-/** It began after its attempt had ended, by a stranger: its guard goes by the marks it sees, and a shared file system shows them late. */
-const isLetIn = ({ viewOf }: Ground, { job, n, startedAtMs }: Execution): boolean =>
-  startedAtMs > (viewOf(job)?.attempts[n - 1]?.endedAt ?? Number.POSITIVE_INFINITY);
+/**
+ * It began after its attempt had ended, by a stranger or by its scheduler: its guard goes by the marks it sees, and a shared file system
+ * shows them late.
+ */
+const isLetIn = ({ cluster, tag, letIn, viewOf }: Ground, { job, n, schedulerId, startedAtMs }: Execution): boolean => {
+  const object = cluster.byJob.get(jobKey(tag, job))?.find(({ id }) => id === schedulerId);
+  const byOthers = object !== undefined && (letIn.has(object) || object.requeueable);
+  return byOthers && startedAtMs > (viewOf(job)?.attempts[n - 1]?.endedAt ?? Number.POSITIVE_INFINITY);
+};
 
 /** S1: two at a time only while the older one, a survivor of a lost node or let in by a stranger, is fenced and has not looked yet. */
 const judgeAlive = (ground: Ground, alive: readonly Execution[]): void => {
@@ -176,13 +184,15 @@ const judgeAct = (ground: Ground, act: Act): void => {
     holds(intended, 'S7', () => `${where} without the intention to put it back`);
   }
   if (act.verb === 'discard' && attempt && isBoundTo(attempt, act.schedulerId!))
-    holds(isUnwanted(view, attempt, act.schedulerId!, ground.cluster.clock.now()), 'S7', () => `${where}: the record wants it`);
+    holds(isUnwanted(ground, view, attempt, act.schedulerId!), 'S7', () => `${where}: the record wants it`);
 };
 
 /** P4.1: nobody needs the object of this attempt any more, or it was told as one that stands in another's way. */
-const isUnwanted = (view: View, attempt: AttemptView, schedulerId: string, now: number): boolean => {
+const isUnwanted = ({ cluster, tag }: Ground, view: View, attempt: AttemptView, schedulerId: string): boolean => {
+  const now = cluster.clock.now();
   const isTold = view.attempts.some((one) => one.duplicates.some((other) => other.receipt.schedulerId === schedulerId));
-  if (isTold || overOf(view, now) || view.ended) return true;
+  const isStopped = cluster.acts.some(({ verb, identity }) => verb === 'fence' && identity === `d${tag}-${view.job}`);
+  if (isTold || isStopped || overOf(view, now) || view.ended) return true;
   if (attempt.state !== 'ended' || attempt.requeueIntendedAt !== undefined) return false;
   const isLast = attempt.n === view.attempts.length;
   const isUnsure = isLast && attempt.outcome?.class === 'evidence';

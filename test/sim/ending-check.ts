@@ -5,6 +5,7 @@
 import { type ClusterObject, isKnown, jobKey, type State } from '../../lib/cluster/memory/state.ts';
 import type { Cause } from '../../lib/job/cause.ts';
 import type { CancelWhy, EventOf } from '../../lib/job/event.ts';
+import { CLOCK_JUMPS_MS } from './climate.ts';
 import type { Kernel } from './kernel.ts';
 import type { LedgerAttempt } from './ledger.ts';
 import { holds } from './verdict.ts';
@@ -47,8 +48,6 @@ const mayBeOurs = ({ cause, signal, stage }: Ended): boolean =>
 
 /** So long may a lie have kept an object from the looks that an absence was concluded from: the grace, its polls, and a stall. */
 const HIDDEN_MS = 30 * 60_000;
-/** How far the cluster's clock was moved at most, all jumps together. */
-const CLOCK_JUMPS_MS = 120_000;
 
 export const createEndingCheck = (kernel: Kernel, cluster: State, tag: string): EndingCheck => {
   const endings = new Map<ClusterObject, Map<number, Ended>>();

@@ -92,6 +92,7 @@ export class Judge {
       viewOf: (job) => this.#jobs.get(job)?.view,
       endedAt: (job) => this.#jobs.get(job)?.ledger.endedAt,
       copies: stage.copies,
+      letIn: stage.letIn,
       begins: (execution) => this.#publications.begins(execution),
       survives: () => stage.kernel.count('survivor'),
     });

@@ -325,17 +325,24 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'const SETTLED_MS = 10 * 60 * 1000;',
     'const SETTLED_MS = 60 * 1000;',
   ),
-  of(
-    'tag-ignored',
-    'P4.1: what has another tag, and no record here, is nobody’s to touch',
-    'lib/app/sweep.ts',
-    'if (!identity || identity.tag !== ports.tag) continue;',
-    'if (!identity) continue;',
-    [
-      "    ports.log('warn', 'an object of our tag has no record here: left alone', { cluster, identity, id });\n    return 'leave';",
-      "    return 'discard';",
-    ],
-  ),
+  {
+    name: 'tag-ignored',
+    without: 'P4.1: what has another tag, and no record here, is nobody’s to touch',
+    source: {
+      file: 'lib/app/sweep.ts',
+      lines: [
+        ['if (!identity || identity.tag !== ports.tag) continue;', 'if (!identity) continue;'],
+        [
+          "    ports.log('warn', 'an object of our tag has no record here: left alone', { cluster, identity, id });\n    return 'leave';",
+          "    return 'discard';",
+        ],
+      ],
+      also: {
+        file: 'lib/cluster/memory/observe.ts',
+        lines: [['object.tag === viewer.tag && !explained.has(object)', '!explained.has(object)']],
+      },
+    },
+  },
   of(
     'node-loss-not-awaited',
     'P4.7: where no wrapper looks, what may live on a silent node is given its time',
@@ -375,7 +382,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'cancel-says-never-ran',
     'P5.3: whether a program ran is the evidence’s word, never the cancel’s',
     ATTRIBUTION,
-    "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
+    "const ran = outcome.ran === 'unknown' && attempt.startedAt !== undefined ? 'yes' : outcome.ran;",
     "const ran = attempt.startedAt === undefined ? 'no' : 'yes';",
   ),
   of(
@@ -403,8 +410,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'cancel-says-it-ran',
     'P5.3: whether a program ran is the evidence’s word',
     ATTRIBUTION,
-    "const ran = attempt.startedAt === undefined ? outcome.ran : 'yes';",
-    "const ran = attempt.startedAt === undefined ? 'yes' : 'yes';",
+    "const ran = outcome.ran === 'unknown' && attempt.startedAt !== undefined ? 'yes' : outcome.ran;",
+    "const ran = 'yes' as const;",
   ),
   of(
     'vanished-by-a-look',

@@ -11,6 +11,8 @@ export interface SourceChange {
   readonly file: string;
   /** Each text that is there exactly once, and what takes its place. */
   readonly lines: readonly (readonly [from: string, to: string])[];
+  /** A rule that stands in two files is taken out of both. */
+  readonly also?: SourceChange;
 }
 
 const ROOT = new URL('../../', import.meta.url);
@@ -27,6 +29,7 @@ export const changed = ({ file, lines }: SourceChange): string =>
   );
 
 export const mutate = (change: SourceChange): void => {
+  if (change.also) mutate(change.also);
   const url = new URL(change.file, ROOT).href;
   const text = changed(change);
   registerHooks({

@@ -20,6 +20,8 @@ interface Announced extends Point {
 interface Fix extends Point {
   readonly for: number;
   readonly atMs: number;
+  /** Of when it tells: its listing, which its commit may follow much later. */
+  readonly ofMs: number;
   readonly scratch: boolean;
 }
 interface Story {
@@ -84,7 +86,7 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       const before = fixes.filter((fix) => attemptOfEpoch(fix.for).n === n).map((fix) => fix.step);
       holds(base.step >= Math.max(-1, ...before), 'S9', () => `${where}, below what its attempt resumed from`);
       if (base.step >= 0 && script.ignoresResume) kernel.count('ignored_resume_point');
-      fixes.push({ ...base, for: epoch, atMs: startedAtMs, scratch: false });
+      fixes.push({ ...base, for: epoch, atMs: startedAtMs, ofMs: startedAtMs, scratch: false });
     },
     collected(job, doomed) {
       const control = cluster.controls.get(jobKey(tag, job));
@@ -121,7 +123,7 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
         holds(listedAtMs !== undefined, 'S9', () => `${where}, and nobody had listed what there is`);
         judgeResume(event.resume, { fixes, announced }, listedAtMs, where);
       }
-      fixes.push({ ...event.resume, for: epochOf(event.n, 0), atMs: nowMs, scratch });
+      fixes.push({ ...event.resume, for: epochOf(event.n, 0), atMs: nowMs, ofMs: listedAtMs ?? nowMs, scratch });
     },
   };
 };
@@ -152,8 +154,8 @@ const judgeRemoved = (
 };
 
 const judgeResume = (resume: Point, { fixes, announced }: Story, atMs: number, where: string): void => {
-  // A run of an earlier epoch that a stranger began after a later point was fixed is no part of the branch: what it took was late.
-  const isStale = (fix: Fix): boolean => fixes.some((other) => other.for > fix.for && other.atMs < fix.atMs);
+  // A run of an earlier epoch that a stranger began after the listing of a later point is no part of the branch: what it took was late.
+  const isStale = (fix: Fix): boolean => fixes.some((other) => other.for > fix.for && other.ofMs < fix.atMs);
   const then = fixes.filter((fix) => fix.atMs <= atMs && !isStale(fix)).toSorted((a, b) => a.for - b.for);
   const branch = then.slice(then.findLastIndex((fix) => fix.scratch));
   const least = Math.max(-1, ...branch.map((fix) => fix.step));

@@ -4,7 +4,7 @@
  */
 import { RecordFailure } from '../../job/failure.ts';
 import { TIMING } from '../../job/timing.ts';
-import { SLOT_LEASE_MS, SLOTS, type Slot } from '../../record/port.ts';
+import { SLOTS, type Slot } from '../../record/port.ts';
 import { newCommitId } from '../commit.ts';
 import type { Ports } from '../ports.ts';
 
@@ -25,8 +25,8 @@ export interface NoSlot {
 const LOOKS = 3;
 const BETWEEN_MS = 700;
 const HOUR_MS = 3_600_000;
-/** What a connection needs at most must be left of the lease. */
-const LATE_MS = SLOT_LEASE_MS / 3;
+/** Of the lease's 180 s, so that what a connection needs is left. */
+const LATE_MS = 60_000;
 
 const NOTHING_HELD: Held = { giveBack: async () => undefined };
 

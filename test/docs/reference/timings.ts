@@ -134,6 +134,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   'lib/app/poll.ts RECORDING_MS': 'a poll begins no further commit after so long',
   'lib/app/sweep.ts SETTLED_MS': 'an end is so old before what is left of it is discarded',
   'lib/app/watch-events.ts LOOK_MS': 'between two looks of a long poll',
+  'lib/app/cluster/slot.ts LATE_MS': 'a slot that is answered so late is given back: its lease counts from the question',
   'lib/app/cluster/slot.ts BETWEEN_MS': 'between two tries for a connection slot, on average',
   'lib/job/attribution.ts CLOCK_MARGIN_MS': 'an end so much older than our cancel is not its doing',
   'lib/job/parse-policy.ts LONGEST_QUESTION_SECONDS': '`expiresAfter` of a rule’s question at most',
