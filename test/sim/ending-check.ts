@@ -101,7 +101,9 @@ export const createEndingCheck = (kernel: Kernel, cluster: State, tag: string): 
       const says = (): string =>
         `${where} as ${cause}: run ${attempt.run} of object ${object.id}, now ${object.state}, ended by ${ended?.cause ?? 'nothing'}`;
       const why = attempt.cancel?.why;
-      const called = why !== undefined && (CALLED[why].includes(cause) || (why === 'limit' && attempt.requeues.at(-1) === cause));
+      // Of several runs that began between two looks only one cause is told.
+      const usedUpBy = attempt.requeues.findLast((one) => one !== undefined);
+      const called = why !== undefined && (CALLED[why].includes(cause) || (why === 'limit' && usedUpBy === cause));
       const gone = isHidden(object);
       const unasked = ended?.cause === 'no_capacity' && (cause === 'budget' || (cause === 'gate_expired' && !released));
       const own = ended?.cause === cause || (ended && called && mayBeOurs(ended)) || (why === undefined && unasked);

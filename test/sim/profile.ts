@@ -13,7 +13,7 @@ export interface Part {
 const INTERVAL_MICROSECONDS = 1000;
 
 /** By file, and where that says too little by function; the first that fits anywhere on the stack, from its top. */
-const JUDGES = /test\/sim\/(judge|.*-check|rest|verdict|token)\.ts/;
+const JUDGES = /test\/sim\/(judge|.*-check|ledger|rest|verdict|token)\.ts/;
 const PARTS: readonly (readonly [name: string, file: RegExp, fn?: RegExp])[] = [
   ['JSONata', /node_modules\/jsonata\//],
   ['schemas', /node_modules\/zod\//],
