@@ -36,20 +36,17 @@ d_look() {
   if [ -e "$d_control/stop" ]; then d_no='guard: the job was stopped'; return 0; fi
   for d_mark in "$d_control/release/"*; do
     d_k=${'$'}{d_mark##*/}
-    case $d_k in '' | *[!0-9]*) continue ;; esac
-    if [ "$d_k" -gt "$d_n" ]; then d_no="guard: attempt $d_k has a release mark"; return 0; fi
+    case $d_k in '' | *[!0-9]*) ;; *) [ "$d_k" -le "$d_n" ] || { d_no="guard: attempt $d_k has a release mark"; return 0; } ;; esac
   done
   # Put back in the queue while its node was out of sight: the run that followed is as good as a later mark.
   for d_mark in "$d_control/claims/$d_n-"*; do
     d_k=${'$'}{d_mark##*-}
-    case $d_k in '' | *[!0-9]*) continue ;; esac
-    if [ "$d_k" -gt "$d_run" ]; then d_no="guard: run $d_k of this attempt has begun"; return 0; fi
+    case $d_k in '' | *[!0-9]*) ;; *) [ "$d_k" -le "$d_run" ] || { d_no="guard: run $d_k of this attempt has begun"; return 0; } ;; esac
   done
   if [ -f "$d_control/release/$d_n" ]; then
     read -r d_holds d_rest 2> /dev/null < "$d_control/release/$d_n" || d_holds=
     if [ -n "$d_holds" ] && [ "$d_holds" != "$d_id" ]; then d_no="guard: the release mark names object $d_holds"; fi
   fi
-  return 0
 }
 
 d_wait_for_mark() {
