@@ -180,7 +180,8 @@ const judgeAct = (ground: Ground, act: Act): void => {
   if (act.verb === 'cancel')
     holds(isBoundTo(attempt, act.schedulerId!) && attempt?.cancel, 'S7', () => `${where} without the intention to cancel it`);
   if (act.verb === 'requeue') {
-    const intended = isBoundTo(attempt, act.schedulerId!) && attempt?.requeueIntendedAt !== undefined;
+    // A request that is carried out late may find that another one was faster, and the next run on the record.
+    const intended = isBoundTo(attempt, act.schedulerId!) && (attempt?.requeueIntendedAt !== undefined || (attempt?.run ?? 0) > 0);
     holds(intended, 'S7', () => `${where} without the intention to put it back`);
   }
   if (act.verb === 'discard' && attempt && isBoundTo(attempt, act.schedulerId!))

@@ -71,7 +71,9 @@ export const createEndingCheck = (kernel: Kernel, cluster: State, tag: string): 
     if (frozen) frozenAt = kernel.nowMs;
     for (const object of cluster.objects) {
       if (object.tag !== undefined && object.tag !== tag) continue;
-      if (!isKnown(cluster, object) || lie?.hides(object)) hiddenAt.set(object, kernel.nowMs);
+      // What others made is known by its id alone, which may have come round again.
+      const isReplaced = object.tag === undefined && cluster.byId.get(object.id) !== object;
+      if (isReplaced || !isKnown(cluster, object) || lie?.hides(object)) hiddenAt.set(object, kernel.nowMs);
       const { ending, lastRunCause, run } = object;
       if (!ending && !lastRunCause) continue;
       const known = of(object);

@@ -95,7 +95,11 @@ export const createPublicationCheck = (cluster: State, tag: string, kernel: Kern
       // A node that answers and does not list its processes is believed, whatever runs on there.
       const isGone = ({ survivor, nodeSilent }: Execution): boolean => survivor && !nodeSilent;
       const begun = cluster.executionsByJob.get(jobKey(tag, job)) ?? [];
-      const live = begun.filter((one) => one.endedAtMs === undefined && !isGone(one));
+      // What is suspended, and may not go on, neither reads nor writes: continued, it looks first.
+      const isOver = ({ n }: Execution): boolean =>
+        control?.stop !== undefined || [...(control?.marks.keys() ?? [])].some((later) => later > n);
+      const isStill = (one: Execution): boolean => one.pausedAtMs !== undefined && isOver(one);
+      const live = begun.filter((one) => one.endedAtMs === undefined && !isGone(one) && !isStill(one));
       for (const gone of story.announced.filter((one) => !left.has(one))) {
         holds(
           doomed.some((one) => isSame(one, gone)),
