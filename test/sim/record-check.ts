@@ -53,8 +53,16 @@ const judgeEvent = (judged: Judged, before: View, ledger: Ledger, event: Event, 
     case 'release_intended': {
       const attempt = before.attempts[event.n - 1];
       holds(attempt?.receipt, 'S2', () => `${where}: nothing is bound`);
+      holds(attempt.releaseIntendedAt === undefined, 'S2', () => `${where}, and it was intended already`);
       const other = before.attempts.find((one) => one.n !== event.n && one.releaseIntendedAt !== undefined && one.state !== 'ended');
       holds(!other, 'S1', () => `${where}: attempt ${other?.n} was to be released and has not ended`);
+      return;
+    }
+    case 'cancel_intended':
+    case 'requeue_intended': {
+      const attempt = before.attempts[event.n - 1];
+      const stands = event.type === 'cancel_intended' ? attempt?.cancel?.intendedAt : attempt?.requeueIntendedAt;
+      holds(stands === undefined, 'S8', () => `${where}, and it was intended already at ${stands}`);
       return;
     }
     case 'attempt_bound':

@@ -18,4 +18,9 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 573,
     found: 'P5.5: a preflight, and the poll that made it, ended at a job whose record a newer release wrote (one-record-ends-preflight)',
   },
+  {
+    seed: 5022920,
+    found:
+      'P1.3: two supervisors intended one cancel, and what the first had ended was told as a person’s doing; no mutant: one world in some 70,000',
+  },
 ];

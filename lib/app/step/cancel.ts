@@ -25,9 +25,10 @@ export const cancel = async (
   }
   let newest = view;
   if (!attempt.cancel) {
-    const intended = await commitIfNext(ports, view, next, () => [
-      { type: 'cancel_intended', n, why, ...(step.said === undefined ? {} : { said: step.said }) },
-    ]);
+    // Intended once: what ended after it, and before a second one, would seem to have ended by itself.
+    const intended = await commitIfNext(ports, view, next, (at) =>
+      attemptOf(at, n).cancel ? [] : [{ type: 'cancel_intended', n, why, ...(step.said === undefined ? {} : { said: step.said }) }],
+    );
     if (!intended.commitId) return done(intended);
     newest = intended.view;
   }

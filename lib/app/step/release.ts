@@ -19,7 +19,9 @@ export const release = async (ports: Ports, view: View, n: number): Promise<Perf
   const step: Step = { do: 'release', n };
   let newest = view;
   if (attemptOf(view, n).releaseIntendedAt === undefined) {
-    const intended = await commitIfNext(ports, view, step, () => [{ type: 'release_intended', n }]);
+    const intended = await commitIfNext(ports, view, step, (at) =>
+      attemptOf(at, n).releaseIntendedAt === undefined ? [{ type: 'release_intended', n }] : [],
+    );
     if (!intended.commitId) return done(intended);
     newest = intended.view;
   }

@@ -16,7 +16,9 @@ export const requeue = async (ports: Ports, view: View, n: number): Promise<Perf
   const by = view.decision?.action.kind === 'requeue' ? view.decision.action.by : 'scheduler';
   let newest = view;
   if (by === 'supervisor' && attemptOf(view, n).requeueIntendedAt === undefined) {
-    const intended = await commitIfNext(ports, view, step, () => [{ type: 'requeue_intended', n }]);
+    const intended = await commitIfNext(ports, view, step, (at) =>
+      attemptOf(at, n).requeueIntendedAt === undefined ? [{ type: 'requeue_intended', n }] : [],
+    );
     if (!intended.commitId) return done(intended);
     newest = intended.view;
   }

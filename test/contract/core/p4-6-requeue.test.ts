@@ -1,7 +1,9 @@
 /** A requeue is decided by a look (contract §5, P4.6): its settle time begins when it was sent, and no run is begun beyond the rule's max. */
 import { expect, test } from 'vitest';
 import { newCommitId } from '../../../lib/app/commit.ts';
+import { cancel } from '../../../lib/app/step/cancel.ts';
 import { SCHEMA } from '../../../lib/job/event.ts';
+import { fold } from '../../../lib/job/view.ts';
 import { createMemoryStore } from '../../../lib/record/memory-store.ts';
 import { type Life, life } from './life.ts';
 import { reads } from './reader.ts';
@@ -85,4 +87,22 @@ test('P7: given a cancel that is committed while a requeue looks, then the cance
   expect(await one.ended()).toMatchObject({ state: 'cancelled' });
   expect(cancelled).toBe(true);
   expect(requeues(one)).toEqual([]);
+});
+
+test('P1.3: given two supervisors that decided from the same version, then a cancel is intended once, by the faster one', async () => {
+  const store = createMemoryStore();
+  const one = await life({ script: [run('completed', 3000)], spec: { timeLimit: '2h' }, store });
+  await one.until(({ attempt }) => attempt?.state === 'running');
+  const events = [{ type: 'cancel_requested' as const, principal: 'ada', reason: 'no longer wanted' }];
+  const of = { job: one.job(), version: one.view().version + 1, at: one.clock.now(), actor: 'user:ada', schema: SCHEMA };
+  await store.append({ ...of, commitId: newCommitId(Math.random), events });
+  const decidedFrom = fold(store.dump().jobs.get(one.job())!.commits)!;
+  let over = false;
+  const both = (async () => {
+    for (let supervisors = 0; supervisors < 2; supervisors++) await cancel(one.ports(), decidedFrom, { n: 1, why: 'request' });
+  })().finally(() => (over = true));
+  while (!over) await one.advance(0.1);
+  await both;
+  expect(await one.ended()).toMatchObject({ state: 'cancelled' });
+  expect(one.count('cancel_intended')).toBe(1);
 });
