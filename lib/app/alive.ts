@@ -21,7 +21,7 @@ const isFenced = (view: Known, attempt: AttemptView, now: number): boolean =>
 
 /**
  * How long the release of this attempt waits still for what attempts before it may have left, by its mark, which is so old by the cluster's
- * clock, ms; zero or less: not at all. What an earlier release has waited for is not waited for again. Where nobody looks for marks, a pod
+ * clock, ms; zero: not at all. What an earlier release has waited for is not waited for again. Where nobody looks for marks, a pod
  * on a silent node is given `nodeLossWait` from its recorded end (protocols §4.7).
  */
 export const fenceWaitMs = (view: Known, { n }: AttemptView, markAgeMs: number, now: number): number =>

@@ -338,8 +338,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
         ],
       ],
       also: {
-        file: 'lib/cluster/memory/observe.ts',
-        lines: [['object.tag === viewer.tag && !explained.has(object)', '!explained.has(object)']],
+        file: 'lib/cluster/memory/look.ts',
+        lines: [['from.liveByTag.get(tag) ?? []', '[...from.liveByTag.values()].flatMap((objects) => [...objects])']],
       },
     },
   },

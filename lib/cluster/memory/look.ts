@@ -15,8 +15,7 @@ export interface View {
   readonly clusterAt: number;
   readonly complete: boolean;
   ofJob(tag: string, job: string): readonly ClusterObject[];
-  /** Of every deployment: a scheduler lists what a login has, whoever made it. */
-  live(): Iterable<ClusterObject>;
+  live(tag: string): Iterable<ClusterObject>;
   /** Of a program outside dispatch, which no job's name finds. */
   stranger(id: string): ClusterObject | undefined;
 }
@@ -35,8 +34,8 @@ export const viewOf = (state: State, viewer: Viewer): View => {
     clusterAt: from.clusterAt,
     complete: lie?.complete ?? true,
     ofJob: (tag, job) => (from.byJob.get(jobKey(tag, job)) ?? []).filter(shows),
-    *live() {
-      for (const objects of from.liveByTag.values()) for (const object of objects) if (shows(object)) yield object;
+    *live(tag) {
+      for (const object of from.liveByTag.get(tag) ?? []) if (shows(object)) yield object;
     },
     stranger(id) {
       const object = state.byId.get(id);

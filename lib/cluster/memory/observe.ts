@@ -29,7 +29,7 @@ export const observe = (state: State, viewer: Viewer, targets: readonly Target[]
     const observation = object.state === 'ended' ? observeEnded(state, object, target) : observeLive(state, object, target);
     if (observation) changed.push(observation);
   }
-  const unexplained = [...view.live()].filter((object) => object.tag === viewer.tag && !explained.has(object));
+  const unexplained = [...view.live(viewer.tag)].filter((object) => !explained.has(object));
   return {
     kind: 'observed',
     clusterStartedAt: view.clusterAt,

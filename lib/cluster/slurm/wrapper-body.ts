@@ -1,9 +1,9 @@
 /**
  * The program of the batch wrapper, in POSIX sh (compute nodes have no Node): guard, claim, base, run, watch, result.
  *
- * Invariants guarded on the node (protocols §4.2, §6.3, §8.1): the program starts only under a release mark that names this very
- * object, and only once per run; a later mark, a later run's claim or `stop` ends it within a minute or so; each run writes its own exec folder and
- * its own result. Nothing here removes or rewrites what another run wrote.
+ * Invariants guarded on the node (protocols §4.2, §6.3, §8.1): the program starts only under a release mark that names this very object,
+ * and only once per run; a later mark, a later run's claim or `stop` ends it within a minute or so; each run writes its own exec folder
+ * and its own result. Nothing here removes or rewrites what another run wrote.
  */
 export const WRAPPER_BODY = String.raw`
 set -u
