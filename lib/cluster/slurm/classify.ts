@@ -119,7 +119,10 @@ const withoutWord = (sources: Sources, newest: AccountingRow | undefined, isLive
     );
   }
   if (files?.refused) {
-    const found: Finding = { cause: 'launch_failed', detail: { stage: files.refused.stage, message: files.refused.says }, ran: 'no' };
+    const found: Finding =
+      files.refused.stage === 'told'
+        ? { cause: 'cancelled_by_unknown', confidence: 'guess', ran: 'no' }
+        : { cause: 'launch_failed', detail: { stage: files.refused.stage, message: files.refused.says }, ran: 'no' };
     return ended(sources, run, found, evidenceOf(sources, newest), [], true);
   }
   const { killed } = signatures(sources.stderr, object.schedulerId);

@@ -18,9 +18,16 @@ export interface Finding {
 }
 
 export const causeOf = (end: End): Finding => {
-  if (end.files?.refused && !end.files.result) {
-    return { cause: 'launch_failed', detail: { stage: end.files.refused.stage, message: end.files.refused.says }, ran: 'no' };
-  }
+  const refused = end.files?.result ? undefined : end.files?.refused;
+  if (!refused) return byWord(end);
+  if (refused.stage === 'told' && isFromOutside(end)) return { ...byWord(end), ran: 'no' };
+  return { cause: 'launch_failed', detail: { stage: refused.stage, message: refused.says }, ran: 'no' };
+};
+
+/** Whether somebody else ended the run. One that was told to end before its program began says no more than that. */
+const isFromOutside = (end: End): boolean => (end.word !== 'COMPLETED' && end.word !== 'FAILED') || inGraceTime(end);
+
+const byWord = (end: End): Finding => {
   switch (end.word) {
     case 'COMPLETED':
       return completed(end);
@@ -115,7 +122,7 @@ const failed = (end: End): Finding => {
       detail: { scope: 'step', ...programSaid(end) },
       ...(recordsOutOfMemory(end) ? {} : { confidence: 'likely' }),
     };
-  if (inGraceTime(end) && (exit?.signal === 15 || exit?.code === 143 || result?.exit === 143)) {
+  if (inGraceTime(end) && (exit?.signal === 15 || exit?.code === 143 || result?.exit === 143 || end.files?.refused)) {
     return { cause: 'preempted', detail: { graceUsed: true }, confidence: 'likely' };
   }
   if (end.files && !end.files.claimed && !result) {

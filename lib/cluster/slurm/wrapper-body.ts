@@ -11,11 +11,11 @@ umask 077
 unset CDPATH ENV BASH_ENV
 d_id=${'$'}{SLURM_JOB_ID:-}
 d_run=${'$'}{SLURM_RESTART_COUNT:-0}
-d_started=$(date +%s)
 d_pid= d_watcher= d_told=no d_caught=no
 
 # The file is the proof, the code alone is not: a program may exit with 79 too.
 d_refuse() {
+  trap '' TERM INT HUP
   mkdir -p "$d_control/refused"
   printf '%s\n' "$1" > "$d_control/refused/.$d_id-$d_run" &&
     mv -f "$d_control/refused/.$d_id-$d_run" "$d_control/refused/$d_id-$d_run"
@@ -177,9 +177,8 @@ d_watch() {
 }
 
 d_write_result() {
-  d_signal=
+  d_signal= d_why=
   if [ "$d_code" -gt 128 ] && [ "$d_code" -le 192 ]; then d_signal=$((d_code - 128)); fi
-  d_why=
   if [ -f "$d_stopped" ]; then read -r d_why < "$d_stopped"; fi
   mkdir -p "$d_control/results"
   {
@@ -194,8 +193,9 @@ case $d_run in '' | *[!0-9]*) d_refuse 'guard: the restart count is no number' ;
 d_epoch=$((d_n * 1000000 + d_run))
 d_exec=$d_root/exec/$d_n-$d_run
 d_stopped=$d_control/output/.stopped-$d_id-$d_run
-d_setsid=$(command -v setsid) || d_setsid=
-d_rm=$(command -v rm)
+d_rm=$(command -v rm) d_setsid=$(command -v setsid) || d_setsid=
+# Until the program begins: whoever cancels then need not wait for what may be left.
+trap 'd_refuse "told: to end before its program began"' TERM INT HUP
 # The batch step runs on the first node; its own name is one that the others can resolve.
 d_master=$(uname -n)
 

@@ -43,6 +43,7 @@ const account = (state: string, over: Partial<AccountingRow> = {}): AccountingRo
 const rows = (...some: AccountingRow[]): Accounting => ({ kind: 'rows', rows: some, odd: 0 });
 const result = (over: Partial<Result> = {}): Result => ({ id: '7', run: 0, exit: 0, told: false, startedAt: 1, endedAt: 2, ...over });
 const ran = (over: Partial<RunFiles> = {}): RunFiles => ({ claimed: true, ...over });
+const told = ran({ refused: { stage: 'told', says: 'to end before its program began' } });
 const judge = (over: Partial<Sources>): Classified =>
   classify({ object: OBJECT, released: true, uid: 2001, accounting: { kind: 'none' }, stderr: '', observedAt: 5, ...over });
 
@@ -333,6 +334,25 @@ describe('precedence', () => {
     expect(end('FAILED', {}, {}, printed)).toMatchObject({ outcome: { cause: 'out_of_memory', confidence: 'likely' } });
     expect(end('FAILED', {}, { steps: [oomStep] }, printed)).toMatchObject({ outcome: { cause: 'out_of_memory', confidence: 'certain' } });
   });
+
+  it.each([
+    ['CANCELLED', end('CANCELLED', {}, {}, { files: told }), 'cancelled_by_unknown'],
+    ['PREEMPTED', end('PREEMPTED', {}, {}, { files: told }), 'preempted'],
+    ['TIMEOUT', end('TIMEOUT', {}, {}, { files: told }), 'time_limit'],
+    ['in the time of grace', end('FAILED', { preempt: 1_800_000_000_000 }, {}, { files: told }), 'preempted'],
+    ['without a word', judge({ files: told }), 'cancelled_by_unknown'],
+    ['by a signal of its own', end('FAILED', {}, {}, { files: told }), 'launch_failed'],
+  ])(
+    'contract §3: told to end before its program began (%s): the scheduler says why, it never ran, nothing is left',
+    (_how, said, cause) => {
+      expect(said).toMatchObject({
+        kind: 'ended',
+        gone: true,
+        missing: expect.not.arrayContaining(['result']),
+        outcome: { cause, ran: 'no' },
+      });
+    },
+  );
 
   it('P4.2: a run that left a result was not refused, whatever another start of it wrote', () => {
     const files = ran({ result: result({ exit: 3 }), refused: { stage: 'guard', says: 'x' } });

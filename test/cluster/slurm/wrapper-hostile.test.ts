@@ -1,6 +1,6 @@
 /** The wrapper against its worst users and nodes: environments, scripts and folders that a guard must not trip over. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
@@ -135,13 +135,20 @@ describe.concurrent.each(SHELLS)('the wrapper under %s, attacked', (shell) => {
     expect(resultOf(at)).toMatchObject({ stopped: 'fenced', exit: 137 });
   });
 
-  it('TERM before the release mark was found: nothing runs and nothing is claimed', async () => {
-    const at = place();
-    places.push(at);
-    const running = start(shell, at, at.facts({ program: at.script(SHOW), timing: { lateViewSeconds: 600, lookAgainSeconds: 1 } }));
-    running.child.kill('SIGTERM');
-    await running.ended;
-    expect(at.list('control/claims')).toEqual([]);
+  it.each([
+    ['it waits for its mark', 'sleep', '*', []],
+    ['it claimed its run', 'mkdir', '*output*', ['1-0']],
+  ])('TERM when %s: the program does not begin, and the run says so', async (_when, tool, call, claims) => {
+    const at = fresh();
+    // The wrapper is told in the middle of a step of its own.
+    const told = `#!/bin/sh\ncase "$*" in ${call}) kill -TERM "$PPID" ;; esac\nexec /bin/${tool} "$@"\n`;
+    writeFileSync(join(at.root, 'bin', tool), told);
+    chmodSync(join(at.root, 'bin', tool), 0o755);
+    if (claims.length === 0) rmSync(join(at.control, 'release', '1'));
+    const ended = await run(shell, at, at.facts({ program: at.script(SHOW), timing: { lateViewSeconds: 600, lookAgainSeconds: 1 } }));
+    expect(ended.code).toBe(GUARD_EXIT);
+    expect(refusalOf(at)).toEqual({ stage: 'told', says: 'to end before its program began' });
+    expect(at.list('control/claims')).toEqual(claims);
     expect(existsSync(join(at.checkpoints, 'env'))).toBe(false);
   });
 

@@ -9,12 +9,12 @@ import type { Cases } from './suite.ts';
 export const endingCases: Cases = ({ supports, causes }, bench) => {
   for (const cause of causes.filter((name) => name !== 'rejected' && name !== 'unsatisfiable'))
     test(`contract §3 ended by ${cause}`, async () => {
-      const { harness, launch, release, untilState, ended } = bench();
+      const { harness, launch, release, begun, ended } = bench();
       const how = harness.cause(cause);
       const attempt = await launch({ spec: how.spec, requeue: how.requeue ?? 'never' });
       await release(attempt);
       if (how.provoke) {
-        await untilState(attempt, ['running'], harness.limits.startSeconds);
+        await begun(attempt);
         await how.provoke(attempt);
       }
       const end = await ended(attempt, how.spec.timeLimitSeconds + harness.limits.startSeconds + harness.limits.endSeconds);
@@ -56,10 +56,8 @@ export const endingCases: Cases = ({ supports, causes }, bench) => {
     });
 
   test('P7 cancelled while running, and cancelled again: it ends once', async () => {
-    const { session, running, ended, harness } = bench();
+    const { session, running, ended } = bench();
     const attempt = await running();
-    // Running is the scheduler's word: the program begins a moment later.
-    await harness.until(async () => (await harness.executionsOf(attempt)) === 1, harness.limits.startSeconds);
     await session.cancel(attempt.receipt);
     const end = await ended(attempt);
     expect(end.outcome).toMatchObject({ ...cancelled, ran: 'yes' });

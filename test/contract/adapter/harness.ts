@@ -211,11 +211,18 @@ export class Bench {
     return end!;
   }
 
-  /** Submitted, released and seen running. */
+  /** Running is the scheduler's word: the program begins a moment later. */
+  async begun(attempt: Attempt): Promise<void> {
+    const { startSeconds } = this.harness.limits;
+    await this.untilState(attempt, ['running'], startSeconds);
+    await this.harness.until(async () => (await this.harness.executionsOf(attempt)) === 1, startSeconds);
+  }
+
+  /** Submitted, released and its program running. */
   async running(launch: Launch = {}): Promise<Attempt> {
     const attempt = await this.launch({ ...launch, spec: launch.spec ?? this.harness.makeSpec('long') });
     await this.release(attempt);
-    await this.untilState(attempt, ['running'], this.harness.limits.startSeconds);
+    await this.begun(attempt);
     return attempt;
   }
 

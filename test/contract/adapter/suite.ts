@@ -66,6 +66,7 @@ const bind = (bench: Bench): Bound => ({
   stateOf: (...of) => bench.stateOf(...of),
   untilState: (...of) => bench.untilState(...of),
   ended: (...of) => bench.ended(...of),
+  begun: (...of) => bench.begun(...of),
   running: (...of) => bench.running(...of),
   objectsOf: (...of) => bench.objectsOf(...of),
 });

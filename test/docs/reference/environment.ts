@@ -72,6 +72,7 @@ const STAGES: Readonly<Record<string, string>> = {
   workdir: '`program.workdir` does not exist on this node',
   configuration: 'what runs the program (`srun`, a shell, a container runtime) is not on this node',
   secrets: 'the file of secrets is gone',
+  told: 'it was told to end (TERM) before its program began, and neither a cancel nor the scheduler explains it',
 };
 
 const refusing = (): ReadonlySet<string> =>
