@@ -22,7 +22,7 @@ export interface RemoteAnswer {
   readonly tookMs: number;
 }
 
-/** One connection, several commands, also at the same time (an OpenSSH server allows ten by default). */
+/** One connection, any number of commands, also at the same time: what the far side cannot take at once waits, within its own time. */
 export interface Session {
   /** Throws ClusterFailure only. */
   run(command: RemoteCommand): Promise<RemoteAnswer>;

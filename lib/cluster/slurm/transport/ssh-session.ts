@@ -15,6 +15,9 @@ import type { Session, Sources } from './port.ts';
  */
 export const REMOTE_SHELL = 'sh -s';
 
+/** At a time. An OpenSSH server allows ten by default, and counts one until its shell is gone, after we have its answer. */
+const CHANNELS = 8;
+
 /** A far side that does not hang up in this time is cut off. */
 const HANG_UP_MS = 2000;
 
@@ -29,6 +32,8 @@ export interface Connection {
 
 export function openSession({ last, clients, where, secondsLeft }: Connection, sources: Sources): Session {
   const running = new Set<Listener>();
+  const waiting: Listener[] = [];
+  let channels = 0;
   const hungUp = Promise.all(clients.map((client) => new Promise<void>((resolve) => client.once('close', () => resolve()))));
   let over: ((sent: Sent) => ClusterFailure) | undefined;
   let lastError: Error | undefined;
@@ -42,6 +47,18 @@ export function openSession({ last, clients, where, secondsLeft }: Connection, s
     for (const client of clients.toReversed()) client.end();
   };
   const timer = setTimeout(() => end('session_timed_out', `the session with ${where} used up its time`), Math.max(1, secondsLeft * 1000));
+  const startNext = (): void => {
+    while (channels < CHANNELS && waiting.length > 0) {
+      const listener = waiting.shift()!;
+      // Neither one that was given up while it waited, nor any after the end.
+      if (!running.has(listener) || over !== undefined) continue;
+      channels += 1;
+      startShell(last, where, listener, () => {
+        channels -= 1;
+        startNext();
+      });
+    }
+  };
   last.on('error', (error) => {
     lastError = error;
   });
@@ -54,8 +71,9 @@ export function openSession({ last, clients, where, secondsLeft }: Connection, s
         return await exchange(command, where, sources, (listener) => {
           mine = listener;
           running.add(listener);
-          if (over !== undefined) listener.failed(over);
-          else startShell(last, where, listener);
+          if (over !== undefined) return listener.failed(over);
+          waiting.push(listener);
+          startNext();
         });
       } finally {
         if (mine !== undefined) running.delete(mine);
@@ -81,13 +99,17 @@ function cutOff(client: Client): void {
   (client as Client & { readonly _sock?: { destroy(): void } })._sock?.destroy();
 }
 
-/** Listeners are set in the very callback: what the server sends behind its consent may already be in the buffer. */
-function startShell(client: Client, where: string, listener: Listener): void {
+/**
+ * Listeners are set in the very callback: what the server sends behind its consent may already be in the buffer. `closed` is called once,
+ * when the channel is gone, or could not be opened.
+ */
+function startShell(client: Client, where: string, listener: Listener, closed: () => void): void {
   const refused = (cause: unknown) => (sent: Sent) =>
     unreachable('channel_refused', `${where} opened no channel for a command`, sent, cause);
   const started = (error: Error | undefined, channel: ClientChannel): void => {
     if (error) {
       listener.failed(refused(error));
+      closed();
       return;
     }
     let ending: Ending = { how: 'closed' };
@@ -96,7 +118,10 @@ function startShell(client: Client, where: string, listener: Listener): void {
     channel.on('exit', (code: number | null, signal?: string) => {
       ending = code === null ? { how: 'signal', signal: signal ?? 'unknown' } : { how: 'exit', code };
     });
-    channel.on('close', () => listener.ended(ending));
+    channel.on('close', () => {
+      listener.ended(ending);
+      closed();
+    });
     channel.on('error', (cause: Error) => listener.failed((sent) => lost(where, sent, cause)));
     listener.opened({
       // Not `end`: after the end of input ssh2 sends no signal any more. The program exits by itself.
@@ -113,6 +138,7 @@ function startShell(client: Client, where: string, listener: Listener): void {
   } catch (error) {
     // ssh2 throws when its socket is gone and the close is still on its way.
     listener.failed(refused(error));
+    closed();
   }
 }
 

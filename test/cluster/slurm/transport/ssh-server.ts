@@ -54,6 +54,8 @@ export interface Behaviour {
   /** In place of running the command. `undefined` refuses the exec request. */
   readonly onExec?: ((channel: ServerChannel, connection: Connection) => void) | undefined;
   readonly onSession?: (connection: Connection) => void;
+  /** Sessions of one connection at a time, as sshd counts them; more are refused. */
+  readonly maxSessions?: number;
   readonly loginShell?: readonly string[];
   /** Printed before the command's own output, as start-up files do. */
   readonly banner?: string;
@@ -121,9 +123,15 @@ export async function startServer(behaviour: Behaviour): Promise<TestServer> {
         request.reject(['publickey']);
       }
     });
-    connection.on('session', (accept) => {
+    let sessions = 0;
+    connection.on('session', (accept, reject) => {
       if (behaviour.onSession !== undefined) return behaviour.onSession(connection);
+      if (sessions >= (behaviour.maxSessions ?? 10)) return reject();
+      sessions += 1;
       const session = accept();
+      session.on('close', () => {
+        sessions -= 1;
+      });
       session.on('signal', (acceptSignal, _reject, info) => {
         signals.push(info.name);
         acceptSignal?.();

@@ -85,6 +85,32 @@ describe('ssh: commands', () => {
     expect(server.connections()).toBe(1);
   });
 
+  test('any number of commands at the same time: what the server does not allow at once waits', async () => {
+    const server = await serve();
+    const session = await connect(to(server));
+    const numbers = Array.from({ length: 60 }, (_, n) => `${n}\n`);
+    const answers = await Promise.all(numbers.map((n) => session.run(command(`printf '${n}'`))));
+    expect(answers.map((answer) => answer.stdout)).toEqual(numbers);
+  });
+
+  test('what waits is given up in its own time, unsent, and never starts', async () => {
+    const server = await serve();
+    const session = await connect(to(server));
+    const busy = Array.from({ length: 8 }, () => session.run(command('sleep 0.6')));
+    const failure = await failureOf(session.run(command('echo late', { timeoutSeconds: 0.2 })));
+    expect(failure).toMatchObject({ reason: 'command_timed_out', sent: 'no' });
+    await Promise.all(busy);
+    expect((await session.run(command('echo next'))).stdout).toBe('next\n');
+    expect(server.execRequests).toHaveLength(9);
+  });
+
+  test('P3.4 what waits when the session ends fails unsent', async () => {
+    const session = await connect(to(await serve()));
+    const all = Array.from({ length: 12 }, () => failureOf(session.run(command('sleep 20'))));
+    await session.close();
+    expect((await Promise.all(all)).slice(8)).toMatchObject(Array.from({ length: 4 }, () => ({ reason: 'closed', sent: 'no' })));
+  });
+
   test('C046 the login shell gets two plain words to parse, whatever the program holds', async () => {
     const server = await serve();
     await (await connect(to(server))).run(command("echo 2>&1 'it''s' $HOME; set -- *"));
