@@ -63,8 +63,8 @@ export const commandLine = (verbs: (options: Everywhere) => Promise<Verbs>, { ou
     .option('--reason <text>', 'kept in the record')
     .action(does((to, job: string, options: { reason?: string }) => to.cancel(job, options)));
   add('questions', 'open questions').action(does((to) => to.questions()));
-  add('answer <job> <question> <answer>', `answers a question: ${ANSWERS.join(', ')}`).action(
-    does((to, job: string, question: string, answer: string) => to.answer(job, question, answer)),
+  add('answer <about> <question> <answer>', `answers a question about a job or a cluster: ${ANSWERS.join(', ')}`).action(
+    does((to, about: string, question: string, answer: string) => to.answer(about, question, answer)),
   );
   add('output <job>', 'what a run wrote')
     .option('--attempt <n>', 'default: the last', whole(1, 99_999))

@@ -3,6 +3,7 @@
  * cluster or a program said is made printable; with `json` the answer itself is printed, for other programs.
  */
 import { type Commit, type Event, SCHEMA } from '../job/event.ts';
+import { JOB_ID } from '../job/identity.ts';
 import type { Plan } from '../job/plan-schema.ts';
 import { planText } from '../job/plan-text.ts';
 import { fold, type View } from '../job/view.ts';
@@ -153,10 +154,12 @@ export const createVerbs = ({ client, json, out, warn, dim, readSpec, sleep, ran
       ];
       show({ ...waited, ...aside, items: [...items(waited), ...items(aside)] }, (page) => rowsOf(page, cells, 'answer some first'));
     },
-    answer: async (job: string, question: string, answer: string): Promise<void> =>
-      show(await client.call('POST', `${of(job)}/escalations/${encodeURIComponent(question)}/answer`, { body: { answer } }), (status) => [
-        text(status['why']),
-      ]),
+    /** Of a job, or of a cluster: as the list of questions names them. */
+    answer: async (about: string, question: string, answer: string): Promise<void> => {
+      const path = JOB_ID.test(about) ? of(about) : `/clusters/${encodeURIComponent(about)}`;
+      const body = await client.call('POST', `${path}/escalations/${encodeURIComponent(question)}/answer`, { body: { answer } });
+      show(body, (status) => [text(status['why'] ?? status['blocked'] ?? `${question} of ${about} was answered '${answer}'`)]);
+    },
     output: async (job: string, asked: OutputAsked): Promise<void> => {
       const again = persevere({ sleep, warn: (words) => warn(printableLines(words)) });
       const ask = (path: string, query?: Request['query']): Promise<Body> => again(() => client.call('GET', path, query ? { query } : {}));

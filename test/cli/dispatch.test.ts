@@ -222,6 +222,24 @@ describe('how it is called', () => {
   });
 });
 
+describe('questions', () => {
+  test('about a cluster are listed under its id, and answered by it', async () => {
+    const { run, world, clock, ask } = await cli();
+    world.unreachable(true);
+    for (let hour = 0; hour < 7; hour++) await clock.advance(3_600_000);
+    expect((await run(['questions'])).out).toMatch(/^here {2}q1 {2}wait,block_submissions /);
+    const op = await file('op-token', 'op');
+    await chmod(op, 0o600);
+    expect(await run(['answer', 'here', 'q1', 'stop'], op)).toMatchObject({ code: 1, warned: expect.stringContaining('answer') });
+    expect(await run(['answer', 'here', 'q1', 'block_submissions'], op)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^[^\n]*block[^\n]*\n$/),
+    });
+    expect((await ask('GET', '/clusters/here')).body['blocked']).toBeDefined();
+    expect(await run(['answer', 'nowhere', 'q1', 'wait'], op)).toMatchObject({ code: 1, warned: expect.stringContaining('nowhere') });
+  });
+});
+
 describe('a running job', () => {
   const long = scripted([{ program: { runsSeconds: 3000, publishes: [10, 20, 30, 40].map((at) => ({ atSeconds: at, step: at })) } }], {
     checkpoint: {},
