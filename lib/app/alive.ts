@@ -19,16 +19,20 @@ const isOverruled = ({ attempts, ended }: Known, { n }: AttemptView, now: number
 const isFenced = (view: Known, attempt: AttemptView, now: number): boolean =>
   attempt.gate.mechanism !== 'suspend' && isOverruled(view, attempt, now);
 
+/** What a look shows of an object: the last of its runs. */
+export type LastRun = Readonly<Pick<AttemptView, 'n' | 'run'>>;
+
 /**
  * How long the release of this attempt waits still for what attempts before it may have left, by its mark, which is so old by the cluster's
- * clock, ms; zero: not at all. What an earlier release has waited for is not waited for again. Where nobody looks for marks, a pod
- * on a silent node is given `nodeLossWait` from its recorded end (protocols §4.7).
+ * clock, ms; zero: not at all. `seen`: by a look; a run that the record does not know is one of which nobody can say that it is over.
+ * What an earlier release has waited for is not waited for again. Where nobody looks for marks, a pod on a silent node is given
+ * `nodeLossWait` from its recorded end (protocols §4.7).
  */
-export const fenceWaitMs = (view: Known, { n }: AttemptView, markAgeMs: number, now: number): number =>
+export const fenceWaitMs = (view: Known, { n }: AttemptView, markAgeMs: number, now: number, seen: readonly LastRun[] = []): number =>
   Math.max(
     0,
     ...view.attempts
-      .filter((earlier) => earlier.n < n && leavesDoubt(earlier))
+      .filter((earlier) => earlier.n < n && (leavesDoubt(earlier) || seen.some((one) => one.n === earlier.n && one.run > earlier.run)))
       .map((earlier) => {
         if (earlier.gate.mechanism === 'suspend') return (earlier.endedAt ?? now) + TIMING.nodeLossWaitSeconds * 1000 - now;
         return isOverruled(view, earlier, now) ? 0 : TIMING.fenceSeconds * 1000 - markAgeMs;

@@ -1,6 +1,6 @@
 /** P6.3, P8.4: which runs may still have processes, by the record alone; in doubt one lives. */
 import { expect, test } from 'vitest';
-import { fenceWaitMs, isLive } from '../../lib/app/alive.ts';
+import { fenceWaitMs, isLive, type LastRun } from '../../lib/app/alive.ts';
 import { epochOf } from '../../lib/job/identity.ts';
 import { TIMING } from '../../lib/job/timing.ts';
 import type { AttemptView, View } from '../../lib/job/view.ts';
@@ -75,4 +75,13 @@ test.each<readonly [string, AttemptView[], number, number]>([
   ['P4.7 and not longer', [attempt({ n: 1, ...ENDED, ...SUSPEND, endedAt: 7 }), attempt({})], 600_007, 0],
 ])('P6.3 how long a release waits for earlier runs: %s', (_, attempts, now, waits) => {
   expect(fenceWaitMs({ attempts }, attempts.at(-1)!, 5, now)).toBe(waits);
+});
+
+test.each<readonly [string, LastRun[], number]>([
+  ['one that the record knows', [{ n: 1, run: 0 }], 0],
+  ['one that it does not', [{ n: 1, run: 1 }], FENCE_MS - 5],
+  ['one of its own attempt', [{ n: 2, run: 1 }], 0],
+])('P6.3 a release waits for a run that a look shows and nobody saw: %s', (_, seen, waits) => {
+  const attempts = [FIRST, attempt({})];
+  expect(fenceWaitMs({ attempts }, attempts[1]!, 5, 0, seen)).toBe(waits);
 });

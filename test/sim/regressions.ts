@@ -23,4 +23,9 @@ export const REGRESSIONS: readonly Regression[] = [
     found:
       'P1.3: two supervisors intended one cancel, and what the first had ended was told as a person’s doing; no mutant: one world in some 70,000',
   },
+  {
+    seed: 6012167,
+    found:
+      'P6.3: a stranger had put an ended attempt back, between two polls, and its run was lost with its node: a look showed that, and the next attempt did not wait; no mutant: one world in some 50,000',
+  },
 ];

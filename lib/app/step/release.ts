@@ -37,12 +37,14 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   if (mark.kind === 'unreachable') return nothing(view, mark.says);
   if (mark.holds !== receipt.schedulerId)
     return nothing(view, `the mark of attempt ${attempt.n} names ${mark.holds}, not ${receipt.schedulerId}`);
-  const markedAt = ports.now();
-  const fencesInMs = fenceWaitMs(view, attempt, mark.clusterNow - mark.clusterWrittenAt, markedAt);
-  if (fencesInMs > 0) {
-    const waits = nothing(view, 'an earlier run may still be alive: waiting until it is fenced');
-    return { ...waits, decidesAt: markedAt + fencesInMs + TOLD_MS };
-  }
+  const untilFenced = (clusterNow: number, seen: readonly FoundObject[]): Performed | undefined => {
+    const now = ports.now();
+    const fencesInMs = fenceWaitMs(view, attempt, clusterNow - mark.clusterWrittenAt, now, seen);
+    if (fencesInMs <= 0) return undefined;
+    return { ...nothing(view, 'an earlier run may still be alive: waiting until it is fenced'), decidesAt: now + fencesInMs + TOLD_MS };
+  };
+  const known = untilFenced(mark.clusterNow, []);
+  if (known) return known;
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return nothing(view, found.says);
   const objects = found.kind === 'found' ? found.objects : [];
@@ -50,6 +52,9 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   if (others.length > 0) return recordOthers(ports, view, attempt, others);
   // What was found stands, but only a complete look shows that there is nobody else (P3.6).
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered: another object may be alive');
+  // A stranger may have put an earlier attempt back and lost it again, between two polls.
+  const unknown = found.kind === 'found' && untilFenced(found.clusterNow, objects);
+  if (unknown) return unknown;
   const bound = objects.find((object) => object.receipt.schedulerId === receipt.schedulerId);
   // Absent or ended: there is nothing to release, and only evidence ends an attempt (a poll brings it).
   if (!bound || bound.state === 'ended') return nothing(view, 'the bound object is not there to release');
