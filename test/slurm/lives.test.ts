@@ -10,7 +10,7 @@ import type { Adapter } from '../../lib/cluster/port.ts';
 import type { View } from '../../lib/job/view.ts';
 import type { System } from '../../lib/local/system.ts';
 import { startSystem, submitTo } from './dispatch.ts';
-import { as, configurationFor, marksOf, rootFor, until } from './rig.ts';
+import { as, asRoot, configurationFor, marksOf, rootFor, until } from './rig.ts';
 
 const TAG = '11ve';
 const root = rootFor('lives');
@@ -104,6 +104,15 @@ describe.concurrent('short lives', () => {
     expect(status.outcome?.cause).toBe('cancelled_by_dispatch');
     expect(status.why).toMatch(/tester asked for it/);
     expect(inQueue(job)).toBe('');
+  });
+
+  it('an administrator who gives a running attempt more time saves it: it ends by itself, past its own limit (P6.3)', async () => {
+    const script = '#!/bin/bash\nmkdir -p "$DISPATCH_EXEC_DIR"\n: > "$DISPATCH_EXEC_DIR/began-$$"\nsleep 75\n';
+    const job = await submit('given-time', { program: { script }, timeLimit: '1m' });
+    await until('the program has begun', 120, () => marksOf(root, job).length === 1 || undefined);
+    asRoot(`scontrol update JobId=${(await view(job)).attempts[0]?.receipt?.schedulerId} TimeLimit=3`);
+    const status = await ended(job, 200);
+    expect(status).toMatchObject({ state: 'succeeded', outcome: { cause: 'completed', ran: 'yes' } });
   });
 
   it('an attempt that is never released destroys itself at its gate (P4.1)', async () => {

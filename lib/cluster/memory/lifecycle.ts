@@ -139,6 +139,9 @@ const surviveWith = (state: State, object: ClusterObject, execution: Execution, 
   const livedSeconds = (state.agenda.nowMs - execution.startedAtMs - execution.pausedMs) / 1000;
   execution.survivor = true;
   execution.nodeSilent = !ending.answers;
+  // When the time that it was submitted with is over, its wrapper asks for more and gets no answer there.
+  const asked = object.submission?.resources.timeLimitSeconds;
+  if (state.settings.shape === 'slurm' && asked !== undefined && livedSeconds < asked) execution.limitSeconds = asked;
   if (ending.survivesSeconds !== undefined) execution.endsAfterSeconds = livedSeconds + ending.survivesSeconds;
   else if (execution.endsAfterSeconds <= livedSeconds) execution.endsAfterSeconds = Number.POSITIVE_INFINITY;
   armExecution(state, object, execution, endObject);

@@ -70,6 +70,8 @@ export interface Execution {
   /** A survivor's node does not answer: nobody can say that nothing is left on it. */
   nodeSilent: boolean;
   endsAfterSeconds: number;
+  /** Of its wrapper, where that is all that ends it. */
+  limitSeconds?: number;
   published: number;
   /** Its wrapper found that it may not go on, and has told it to end. */
   fenced?: { readonly why: string; readonly killAtMs: number };

@@ -92,6 +92,10 @@ const startProgram = (state: State, object: Ours, end: EndObject): void => {
   const known = state.executionsByJob.get(key);
   if (known) known.push(execution);
   else state.executionsByJob.set(key, [execution]);
+  // What its guard could not see yet, a mark that shows late, ends it at a later look.
+  const overruled = fencedBy(control, execution, Number.POSITIVE_INFINITY) !== undefined;
+  if (state.settings.shape === 'slurm' && overruled)
+    lookOnce(state, execution, execution.startedAtMs + state.settings.markViewSeconds * 1000, end);
   armExecution(state, object, execution, end);
 };
 
@@ -100,7 +104,7 @@ export const armExecution = (state: State, object: ClusterObject, execution: Exe
   if (execution.endedAtMs !== undefined || execution.pausedAtMs !== undefined) return;
   const era = ++execution.era;
   const publication = execution.script.publishes[execution.published];
-  const limit = Math.min(object.timeLimitSeconds, wrapperLimitOf(state, object));
+  const limit = Math.min(object.timeLimitSeconds, execution.limitSeconds ?? Number.POSITIVE_INFINITY);
   const next = Math.min(publication?.atSeconds ?? Number.POSITIVE_INFINITY, execution.endsAfterSeconds, limit);
   state.agenda.at(execution.startedAtMs + execution.pausedMs + next * 1000, () => {
     if (execution.era !== era || execution.endedAtMs !== undefined) return;
@@ -110,10 +114,6 @@ export const armExecution = (state: State, object: ClusterObject, execution: Exe
     } else stopExecution(state, object, execution, endOf(execution, object, next === limit && next < execution.endsAfterSeconds), end);
   });
 };
-
-/** The wrapper counts by what it was submitted with: whoever gives a running object more time gives it none. */
-const wrapperLimitOf = ({ settings }: State, { submission }: ClusterObject): number =>
-  settings.shape === 'slurm' ? (submission?.resources.timeLimitSeconds ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 
 const endOf = (execution: Execution, object: ClusterObject, byLimit: boolean): Ending => {
   if (execution.fenced) return stoppedByWrapper(execution.fenced.why);
@@ -147,12 +147,15 @@ export const finishExecution = (state: State, execution: Execution, ending: Endi
 export const lookSoon = (state: State, tag: string, job: string, end: EndObject): void => {
   if (state.settings.shape === 'kubernetes') return;
   const visibleAtMs = state.agenda.nowMs + state.settings.markViewSeconds * 1000;
-  for (const execution of state.executionsByJob.get(jobKey(tag, job)) ?? []) {
-    if (execution.endedAtMs !== undefined) continue;
-    const everyMs = FENCE_LOOK_SECONDS * 1000;
-    const looks = Math.ceil((visibleAtMs - execution.startedAtMs) / everyMs);
-    state.agenda.at(execution.startedAtMs + looks * everyMs, () => lookNow(state, execution, end));
-  }
+  for (const execution of state.executionsByJob.get(jobKey(tag, job)) ?? [])
+    if (execution.endedAtMs === undefined) lookOnce(state, execution, visibleAtMs, end);
+};
+
+/** At its first look from that moment on. */
+const lookOnce = (state: State, execution: Execution, fromMs: number, end: EndObject): void => {
+  const everyMs = FENCE_LOOK_SECONDS * 1000;
+  const looks = Math.max(1, Math.ceil((fromMs - execution.startedAtMs) / everyMs));
+  state.agenda.at(execution.startedAtMs + looks * everyMs, () => lookNow(state, execution, end));
 };
 
 /** What is fenced is told to end, and ended once its time of grace is over. */

@@ -5,6 +5,9 @@
  * and only once per run; a later mark, a later run's claim or `stop` ends it within a minute or so; each run writes its own exec folder
  * and its own result. Nothing here removes or rewrites what another run wrote.
  */
+import { WRAPPER_GUARD } from './wrapper-guard.ts';
+import { WRAPPER_POINT } from './wrapper-point.ts';
+
 export const WRAPPER_BODY = String.raw`
 set -u
 umask 077
@@ -13,129 +16,8 @@ d_id=${'$'}{SLURM_JOB_ID:-}
 d_run=${'$'}{SLURM_RESTART_COUNT:-0}
 d_pid= d_watcher= d_told=no d_caught=no
 
-# The file is the proof, the code alone is not: a program may exit with 79 too.
-d_refuse() {
-  trap '' TERM INT HUP
-  mkdir -p "$d_control/refused"
-  printf '%s\n' "$1" > "$d_control/refused/.$d_id-$d_run" &&
-    mv -f "$d_control/refused/.$d_id-$d_run" "$d_control/refused/$d_id-$d_run"
-  printf 'dispatch: refused to run: %s\n' "$1" >&2
-  d_exit 79
-}
-# A code on which this cluster requeues by itself never reaches it; the files tell the real one.
-d_exit() {
-  case $d_bad_codes in *" $1 "*) exit "$d_other_code" ;; esac
-  exit "$1"
-}
-
-# Sets d_no to why this run may not run, or d_holds to what the mark of this attempt holds (empty: no mark yet).
-d_look() {
-  d_no= d_holds=
-  # Listing makes a shared file system ask its server again instead of answering from memory.
-  ls "$d_control/release" "$d_control/claims" "$d_control" > /dev/null 2>&1
-  if [ -e "$d_control/stop" ]; then d_no='guard: the job was stopped'; return 0; fi
-  for d_mark in "$d_control/release/"*; do
-    d_k=${'$'}{d_mark##*/}
-    case $d_k in '' | *[!0-9]*) ;; *) [ "$d_k" -le "$d_n" ] || { d_no="guard: attempt $d_k has a release mark"; return 0; } ;; esac
-  done
-  # Put back in the queue while its node was out of sight: the run that followed is as good as a later mark.
-  for d_mark in "$d_control/claims/$d_n-"*; do
-    d_k=${'$'}{d_mark##*-}
-    case $d_k in '' | *[!0-9]*) ;; *) [ "$d_k" -le "$d_run" ] || { d_no="guard: run $d_k of this attempt has begun"; return 0; } ;; esac
-  done
-  if [ -f "$d_control/release/$d_n" ]; then
-    read -r d_holds d_rest 2> /dev/null < "$d_control/release/$d_n" || d_holds=
-    if [ -n "$d_holds" ] && [ "$d_holds" != "$d_id" ]; then d_no="guard: the release mark names object $d_holds"; fi
-  fi
-}
-
-d_wait_for_mark() {
-  d_waited=0
-  while :; do
-    d_look
-    [ -z "$d_no" ] || d_refuse "$d_no"
-    [ -z "$d_holds" ] || return 0
-    [ "$d_waited" -lt "$d_late" ] || d_refuse 'guard: this attempt was never released'
-    sleep "$d_again"
-    d_waited=$((d_waited + d_again))
-  done
-}
-
-# The link is made once whoever asks; its text proves whose it is, also when the answer of ln was lost.
-d_claim_run() {
-  mkdir -p "$d_control/claims"
-  d_nonce=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
-  ln -s "$d_id-$d_run-$d_nonce" "$d_control/claims/$d_n-$d_run" 2> /dev/null
-  d_owner=$(readlink "$d_control/claims/$d_n-$d_run")
-  [ "$d_owner" = "$d_id-$d_run-$d_nonce" ] || d_refuse "guard: run $d_run is claimed by ${'$'}{d_owner:-nobody that can be read}"
-}
-
-# What awk needs to read a marker's path: base32, lower case, no padding.
-d_decode='function decode(t,  i, j, k, v, b, d, c, out) {
-  v = 0; b = 0; out = ""
-  for (i = 1; i <= length(t); i++) {
-    k = index("abcdefghijklmnopqrstuvwxyz234567", substr(t, i, 1)) - 1
-    if (k < 0) return ""
-    v = v * 32 + k; b += 5
-    if (b >= 8) { b -= 8; d = 1; for (j = 0; j < b; j++) d = d * 2; c = int(v / d); v = v - c * d; if (c < 32 || c == 127) return ""; out = out sprintf("%c", c) }
-  }
-  return out
-}'
-
-# A bucket is listed as the program itself would do it: the credentials are its own.
-d_list() {
-  case $d_root in s3://*) ;; *) ls -1 "$d_root/pub"; return $? ;; esac
-  (
-    d_resume_path=
-    d_environment
-    d_user_environment "$d_cr" "$d_lf"
-    [ -z "$d_secrets" ] || . "$d_secrets"
-    exec /bin/sh "$d_control/bin/dispatch-publish" --list
-  )
-}
-
-# The point this run resumes from: that of the plan for run 0; later the greatest among the last point fixed and what was
-# published since by the runs it was fixed for, at or above its step. Prints "epoch step path32".
-d_resolve() {
-  d_point=$d_resume d_from=$((d_n * 1000000)) d_k=$((d_run - 1))
-  while [ "$d_k" -ge 0 ]; do
-    if [ -f "$d_control/bases/$d_n-$d_k" ]; then
-      read -r d_point < "$d_control/bases/$d_n-$d_k"
-      d_from=$((d_n * 1000000 + d_k))
-      break
-    fi
-    d_k=$((d_k - 1))
-  done
-  if [ "$d_run" -eq 0 ]; then printf '%s\n' "$d_point"; return 0; fi
-  d_names=$(d_list) || return 1
-  printf '%s\n' "$d_names" | LC_ALL=C awk -v from="$(printf '%020d' "$d_from")" -v to="$(printf '%020d' "$d_epoch")" -v point="$d_point" "$d_decode"'
-    BEGIN {
-      split(point, p, " ")
-      least = p[2] < 0 ? "" : sprintf("%20s", p[2]); gsub(/ /, "0", least)
-      best = ""
-    }
-    /^[0-9]+-[0-9]+-[a-z2-7]+$/ && length($0) >= 43 && length($0) <= 250 && substr($0, 21, 1) == "-" && substr($0, 42, 1) == "-" {
-      e = substr($0, 1, 20) ""; s = substr($0, 22, 20) ""; t = substr($0, 43); path = decode(t)
-      if (path == "" || path ~ /(^|\/)\.?\.?(\/|$)/) next
-      if (("" e) < ("" from) || ("" e) >= ("" to) || ("" s) < ("" least)) next
-      if (best == "" || ("x" e s path) > ("x" best bpath)) { best = e s; bpath = path; be = e; bs = s; bt = t }
-    }
-    END {
-      if (best == "") { print point; exit }
-      sub(/^0+/, "", be); sub(/^0+/, "", bs)
-      print (be == "" ? "0" : be), (bs == "" ? "0" : bs), bt
-    }'
-}
-
-d_write_base() {
-  d_point=$(d_resolve) || d_refuse 'checkpoint: the publications cannot be listed on this node'
-  printf '%s\n' "$d_point" | LC_ALL=C grep -Eqx '[0-9]{1,15} (-1|[0-9]{1,15}) (-|[a-z2-7]+)' || d_refuse 'checkpoint: no resume point could be told'
-  mkdir -p "$d_control/bases"
-  printf '%s\n' "$d_point" > "$d_control/bases/.$d_n-$d_run" &&
-    mv -f "$d_control/bases/.$d_n-$d_run" "$d_control/bases/$d_n-$d_run" ||
-    d_refuse 'checkpoint: the base of this run cannot be written'
-}
-
+${WRAPPER_GUARD}
+${WRAPPER_POINT}
 # Contract 4a. The names of dispatch are reserved, so the user's, which follow, cannot replace them; PATH is completed after those.
 d_environment() {
   unset LC_ALL DISPATCH_RESUME_FROM DISPATCH_RESUME_STEP DISPATCH_COMPLETION_MARKER
@@ -154,6 +36,22 @@ d_send() {
   if [ -n "$d_setsid" ]; then kill "-$1" "-$d_pid" 2> /dev/null || kill "-$1" "$d_pid" 2> /dev/null; else kill "-$1" "$d_pid" 2> /dev/null; fi
 }
 
+# Its time is over, unless somebody gave the object more than was asked for: then d_left is what Slurm still leaves it.
+d_more_time() {
+  d_left=$(SLURM_TIME_FORMAT=%s timeout 20 scontrol -o show job "$d_id" 2> /dev/null | awk -v now="$(date +%s)" -v asked="$d_limit" '
+    {
+      for (i = NF; i > 0; i--) {
+        if ($i ~ /^StartTime=[0-9]+$/) start = substr($i, 11)
+        if ($i ~ /^EndTime=([0-9]+|Unknown)$/) end = substr($i, 9)
+      }
+    }
+    END {
+      if (start != "" && end == "Unknown") print asked
+      else print (start != "" && end - start > int((asked + 59) / 60) * 60 ? end - now : 0)
+    }')
+  case $d_left in '' | *[!0-9]*) d_left=0 ;; esac
+}
+
 # Ends the program when its right to run is gone or its time is over. Time is counted in naps, so that a suspension does not
 # use it up, as with Slurm's own clock.
 d_watch() {
@@ -168,6 +66,7 @@ d_watch() {
     kill -0 "$d_pid" 2> /dev/null || exit 0
     d_left=$((d_left - d_nap))
     d_look
+    [ "$d_left" -gt 0 ] || d_more_time
     if [ -n "$d_no" ]; then d_why=fenced; elif [ "$d_left" -le 0 ]; then d_why=time_limit; fi
   done
   printf '%s\n' "$d_why" > "$d_stopped"

@@ -218,13 +218,33 @@ describe('gates and clocks', () => {
     expect(controls[0]!.refused).toMatchObject([{ run: 1, why: 'the publications cannot be listed on this node' }]);
   });
 
-  test('who gives a running object more time gives its program none: the wrapper counts by what it was submitted with', async () => {
-    const { world, released, at } = await given();
-    const receipt = await released({ spec: { ...scripted({ program: { ends: 'hangs' } }), timeLimitSeconds: 600 } });
-    at(60);
-    world.foreign.edit(receipt.schedulerId, { timeLimitSeconds: 6000 });
-    at(1200);
-    expect(world.truth().executions).toMatchObject([{ how: 'time_limit', endedAtMs: START_MS + 600_000 }]);
+  test('P6.3 a run that began while a later mark was not to be seen yet finds it at its first look', async () => {
+    const { world, session, released, launch, at } = await given({ markViewSeconds: 45 });
+    await released({ spec: scripted([{ queueSeconds: 60, program: { ends: 'hangs' } }]) });
+    at(50);
+    const next = await launch({ n: 2 });
+    await session.fence(JOB, { n: 2, schedulerId: next.schedulerId });
+    at(500);
+    expect(world.truth().executions).toMatchObject([{ startedAtMs: START_MS + 60_000, endedAtMs: START_MS + 150_000 }]);
+  });
+
+  test('who gives a running object more time gives it to its program, unless its wrapper cannot ask when its own is over', async () => {
+    for (const [lostAt, endsAt] of [
+      [undefined, 6000],
+      [300, 600],
+      [900, 6000],
+    ] as const) {
+      const { world, released, at } = await given();
+      const receipt = await released({ spec: { ...scripted({ program: { ends: 'hangs' } }), timeLimitSeconds: 600 } });
+      at(60);
+      world.foreign.edit(receipt.schedulerId, { timeLimitSeconds: 6000 });
+      if (lostAt !== undefined) {
+        at(lostAt);
+        world.loseNode(receipt.schedulerId, { survives: true });
+      }
+      at(7000);
+      expect(world.truth().executions).toMatchObject([{ how: 'time_limit', endedAtMs: START_MS + endsAt * 1000 }]);
+    }
   });
 });
 

@@ -195,6 +195,28 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     expect(resultOf(at)).toMatchObject({ stopped: 'time_limit', exit: 143, told: false });
   });
 
+  it.each([
+    ['given more time by others', 'StartTime=940 EndTime=1002', 2],
+    ['given all the time there is', 'StartTime=940 EndTime=Unknown', 2],
+    ['a limit of seconds within the minutes of Slurm', 'StartTime=999 EndTime=1059', 1],
+    ['no time left', 'StartTime=900 EndTime=990', 1],
+    ['an answer without times', 'JobId=7', 1],
+    ['no answer', '; exit 1', 1],
+    ['time enough', 'StartTime=940 EndTime=1600', 0],
+  ])('P6.3: when its time is over it goes on only if Slurm can be asked and leaves it more: %s', async (_how, says, asks) => {
+    const at = fresh();
+    at.release(1, 7);
+    at.put('bin/date', '#!/bin/sh\necho 1000\n');
+    // The first answer is given, further ones are not.
+    const answer = `echo "$SLURM_TIME_FORMAT $*" >> "$HOME/asked"; [ "$(wc -l < "$HOME/asked")" = 1 ] || exit 1`;
+    at.put('bin/scontrol', `#!/bin/sh\n${answer}\necho TimeLimit=x ${says} Comment=EndTime=9999999999 EndTime=9999999999\n`);
+    for (const tool of ['date', 'scontrol']) chmodSync(join(at.root, 'bin', tool), 0o755);
+    const program = asks > 0 ? 'exec sleep 300' : 'until [ -e "$HOME/asked" ]; do sleep 0.1; done';
+    await run(shell, at, at.facts({ timeLimitSeconds: 1, program: at.script(program) }));
+    expect(at.file('asked')).toBe('%s -o show job 7\n'.repeat(Math.max(1, asks)));
+    expect([resultOf(at)?.exit, resultOf(at)?.stopped]).toEqual(asks > 0 ? [143, 'time_limit'] : [0, undefined]);
+  });
+
   it('secrets are sourced by the program alone and removed; kept where a requeue may need them', async () => {
     for (const keep of [false, true]) {
       const at = fresh();

@@ -228,6 +228,7 @@ export class Bench {
 
   async objectsOf(job: string) {
     const answer = await this.session.find(job);
+    if (answer.kind === 'unreachable') throw new Error(`nobody could look: ${answer.says}`);
     return answer.kind === 'found' ? answer.objects : [];
   }
 }
