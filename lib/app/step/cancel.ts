@@ -6,7 +6,7 @@ import { unsent } from '../../job/attribution.ts';
 import type { CancelWhy } from '../../job/event.ts';
 import { attemptOf, type View } from '../../job/view.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, intend, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const cancel = async (
   ports: Ports,
@@ -23,15 +23,9 @@ export const cancel = async (
       ]),
     );
   }
-  let newest = view;
-  if (!attempt.cancel) {
-    // Intended once: what ended after it, and before a second one, would seem to have ended by itself.
-    const intended = await commitIfNext(ports, view, next, (at) =>
-      attemptOf(at, n).cancel ? [] : [{ type: 'cancel_intended', n, why, ...(step.said === undefined ? {} : { said: step.said }) }],
-    );
-    if (!intended.commitId) return done(intended);
-    newest = intended.view;
-  }
+  const intention = { type: 'cancel_intended' as const, n, why, ...(step.said === undefined ? {} : { said: step.said }) };
+  const { view: newest, instead } = await intend(ports, view, next, intention, (at) => attemptOf(at, n).cancel !== undefined);
+  if (instead) return instead;
   const { receipt, cluster, login } = attemptOf(newest, n);
   if (!receipt) return nothing(newest, 'nothing is bound', 'cancel');
   const answer = await withSession(ports, cluster, login, (session) => session.cancel(receipt));

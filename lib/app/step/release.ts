@@ -8,23 +8,16 @@ import type { FindAnswer, FoundObject, Session } from '../../cluster/port.ts';
 import { never } from '../../job/assertion.ts';
 import type { Event } from '../../job/event.ts';
 import { nextStep } from '../../job/next-step.ts';
-import type { Step } from '../../job/step.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
 import { fenceWaitMs } from '../alive.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
+import { commitFact, commitIfNext, done, intend, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
 
 export const release = async (ports: Ports, view: View, n: number): Promise<Performed> => {
-  const step: Step = { do: 'release', n };
-  let newest = view;
-  if (attemptOf(view, n).releaseIntendedAt === undefined) {
-    const intended = await commitIfNext(ports, view, step, (at) =>
-      attemptOf(at, n).releaseIntendedAt === undefined ? [{ type: 'release_intended', n }] : [],
-    );
-    if (!intended.commitId) return done(intended);
-    newest = intended.view;
-  }
+  const isIntended = (at: View): boolean => attemptOf(at, n).releaseIntendedAt !== undefined;
+  const { view: newest, instead } = await intend(ports, view, { do: 'release', n }, { type: 'release_intended', n }, isIntended);
+  if (instead) return instead;
   const attempt = attemptOf(newest, n);
   const result = await withSession(ports, attempt.cluster, attempt.login, (session) => fenceLookAct(ports, newest, attempt, session));
   return isUnreachable(result) ? unlearnt(newest, result) : result;

@@ -9,19 +9,14 @@ import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
 import { readWatch, writeWatch } from '../watch.ts';
-import { commitFact, commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
+import { commitFact, done, intend, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
 export const requeue = async (ports: Ports, view: View, n: number): Promise<Performed> => {
-  const step = { do: 'requeue' as const, n };
   const by = view.decision?.action.kind === 'requeue' ? view.decision.action.by : 'scheduler';
-  let newest = view;
-  if (by === 'supervisor' && attemptOf(view, n).requeueIntendedAt === undefined) {
-    const intended = await commitIfNext(ports, view, step, (at) =>
-      attemptOf(at, n).requeueIntendedAt === undefined ? [{ type: 'requeue_intended', n }] : [],
-    );
-    if (!intended.commitId) return done(intended);
-    newest = intended.view;
-  }
+  // What the scheduler does by itself is nobody's intention here.
+  const isIntended = (at: View): boolean => by === 'scheduler' || attemptOf(at, n).requeueIntendedAt !== undefined;
+  const { view: newest, instead } = await intend(ports, view, { do: 'requeue', n }, { type: 'requeue_intended', n }, isIntended);
+  if (instead) return instead;
   const attempt = attemptOf(newest, n);
   const result = await withSession(ports, attempt.cluster, attempt.login, (session) => actAndLook(ports, newest, attempt, by, session));
   return isUnreachable(result) ? unlearnt(newest, result) : result;

@@ -52,6 +52,22 @@ export const commitIfNext = (
 ): Promise<Committed> =>
   commit(ports, view, SUPERVISOR, (newest, now) => (isSame(nextStep(newest, now), step) ? events(newest, now) : undefined));
 
+/**
+ * The intention of a step, committed once, before its effect: what happened after it and before a second one would be told as others' doing.
+ * `instead`: it was not the step's turn any more, or another supervisor was faster.
+ */
+export const intend = async (
+  ports: Ports,
+  view: View,
+  step: Step,
+  intention: Event,
+  stands: (view: View) => boolean,
+): Promise<{ readonly view: View; readonly instead?: Performed }> => {
+  if (stands(view)) return { view };
+  const intended = await commitIfNext(ports, view, step, (newest) => (stands(newest) ? [] : [intention]));
+  return { view: intended.view, ...(intended.commitId ? {} : { instead: done(intended) }) };
+};
+
 /** In every part: a verdict on a replaced outcome, or the end of a job for another reason, is another step. */
 const isSame = (a: Step, b: Step): boolean => isDeepStrictEqual(a, b);
 
