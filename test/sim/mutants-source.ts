@@ -325,6 +325,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'const SETTLED_MS = 10 * 60 * 1000;',
     'const SETTLED_MS = 60 * 1000;',
   ),
+  of(
+    'reused-id-believed',
+    'P4.5: another object that reused the id is another object',
+    'lib/cluster/memory/state.ts',
+    'object.id === receipt.schedulerId && object.name === receipt.identity && object.clusterSubmittedAt >= receipt.submittedAt;',
+    'object.id === receipt.schedulerId;',
+  ),
   {
     name: 'tag-ignored',
     without: 'P4.1: what has another tag, and no record here, is nobody’s to touch',
