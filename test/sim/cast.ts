@@ -25,10 +25,12 @@ import type { Judge } from './judge.ts';
 import { Crashed, type Process } from './kernel.ts';
 import { calmDown, type Elements, willHappen } from './nature.ts';
 import { type Births, type Public, willLook, willSubmit } from './people.ts';
+import { randomFor } from './random.ts';
 import { newerRelease } from './release.ts';
 import { CLUSTER, LOGIN, START_MS, type Stage } from './stage.ts';
 import { type Line, lineTo, storeFor } from './store.ts';
 import { createSupervision, type MachineInput, supervisorsFor } from './supervision.ts';
+import { Warmth } from './warmth.ts';
 import { watched } from './watched.ts';
 
 /** The functions' time limit, and how often reconcile runs (contract §13). */
@@ -51,6 +53,7 @@ export class Cast {
   #calmAt = Number.POSITIVE_INFINITY;
   /** Those of processes of the newer release. */
   readonly #newer = new WeakSet<Ports>();
+  readonly #warmth: Warmth;
   /** When executions began. */
   readonly #begun = new Map<string, number>();
   /** Reconciles of every job under way. */
@@ -60,6 +63,7 @@ export class Cast {
     const { kernel, cluster, store, tag, options, disorder } = stage;
     this.#stage = stage;
     this.#judge = judge;
+    this.#warmth = new Warmth(kernel, randomFor(options.seed, 'warmth'));
     const base = options.mutant?.store?.(store) ?? stage.record;
     // A reconcile that looked before the world was calm may act on it for as long as it lives: one generation too many is harmless.
     const isOld = ({ startedAtMs }: Process): boolean => startedAtMs <= this.#calmAt;
@@ -206,7 +210,7 @@ export class Cast {
     const plain = storeFor(this.#line, process, this.#judge.watcher(process));
     const newer = this.#isNewer();
     const ports: Ports = {
-      store: newer && climate.upgrade ? newerRelease(plain, climate.upgrade.clusters) : plain,
+      store: this.#warmth.storeFor(process, newer && climate.upgrade ? newerRelease(plain, climate.upgrade.clusters) : plain, newer),
       supervisors: supervisorsFor(kernel, () => this.engine, process),
       bus: busFor(kernel, process, this.#judge.notices),
       clusters: new Map([[CLUSTER, this.#configuration(process, climate.upgrade !== undefined && !newer)]]),

@@ -98,6 +98,7 @@ export const CONSEQUENCES = [
   'save_collected',
   'older_machine',
   'newer_machine',
+  'warm_process',
 ] as const;
 export type Consequence = (typeof CONSEQUENCES)[number];
 

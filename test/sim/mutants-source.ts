@@ -65,6 +65,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     '  const bound = attempt.cancel ? undefined : attempt.receipt;\n  if (bound) await withSession(ports, attempt.cluster, attempt.login, (session) => session.cancel(bound));\n  const { view: newest, instead } = await intend(',
   ),
   of(
+    'old-cluster-believed',
+    'P1.1: what is kept of a record in memory is never decided from unread',
+    'lib/app/cluster/load.ts',
+    '  const commits = (await store.readCluster(cluster, from.version)) as readonly ClusterCommit[];\n',
+    '  const commits = kept.has(cluster) ? [] : ((await store.readCluster(cluster)) as readonly ClusterCommit[]);\n',
+  ),
+  of(
     'birth-given-up',
     'P1.5: a birth is removed only without a first event',
     RECONCILE,
