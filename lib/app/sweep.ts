@@ -7,6 +7,7 @@ import type { FoundObject, Session } from '../cluster/port.ts';
 import { parseIdentity } from '../job/identity.ts';
 import { type AttemptView, lastAttempt, type View } from '../job/view.ts';
 import { apart } from './apart.ts';
+import { isBoundTo } from './bound.ts';
 import { commit } from './commit.ts';
 import { loadView } from './load.ts';
 import type { Ports } from './ports.ts';
@@ -66,15 +67,13 @@ const judge = (view: View, object: FoundObject, now: number): Verdict => {
   const attempt = view.attempts[object.n - 1];
   // Not planned yet by what we can read, or its answer is being settled: whoever does that binds it.
   if (!attempt || attempt.state === 'planned' || attempt.state === 'uncertain') return 'leave';
-  if (isBoundTo(attempt, object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';
+  if (isBoundTo(attempt)(object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';
   if (attempt.state === 'ended' && isSettled(view, attempt, now)) return 'discard';
   // What may turn out not to have ended is treated like what lives: a person may take days to say.
   if (attempt.state === 'ended' && !isProvisional(view, attempt)) return 'leave';
   const known = attempt.duplicates.some((d) => d.receipt.schedulerId === object.receipt.schedulerId && !d.discarded);
   return known ? 'leave' : 'duplicate';
 };
-
-const isBoundTo = (attempt: AttemptView, object: FoundObject): boolean => attempt.receipt?.schedulerId === object.receipt.schedulerId;
 
 const isProvisional = (view: View, attempt: AttemptView): boolean => attempt === lastAttempt(view) && attempt.outcome?.class === 'evidence';
 

@@ -28,4 +28,14 @@ export const REGRESSIONS: readonly Regression[] = [
     found:
       'P6.3: a stranger had put an ended attempt back, between two polls, and its run was lost with its node: a look showed that, and the next attempt did not wait; no mutant: one world in some 50,000',
   },
+  {
+    seed: 8052525,
+    found:
+      'P4.5: the next attempt got the id of the one before, whose run 1 was taken for a requeue that had landed, and the job waited for ever; no mutant: one world in some 80,000',
+  },
+  {
+    seed: 8002499,
+    found:
+      'P6: a requeue had landed, a look from before it was believed, and it was told as refused; the next attempt ran beside it; no mutant: one world in some 50,000',
+  },
 ];

@@ -7,6 +7,7 @@ import type { Session } from '../../cluster/port.ts';
 import { jobOutcome } from '../../job/ending.ts';
 import type { Because } from '../../job/event.ts';
 import { type AttemptView, isObserved, lastAttempt, type View } from '../../job/view.ts';
+import { isBoundTo } from '../bound.ts';
 import type { Ports } from '../ports.ts';
 import { commitIfNext, done, isUnreachable, nothing, type Performed, unlearnt, withSession } from './work.ts';
 
@@ -49,7 +50,7 @@ const showsAgain = async (session: Session, view: View): Promise<string | undefi
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return found.says;
   if (found.kind === 'absent') return undefined;
-  const bound = found.objects.find((object) => object.receipt.schedulerId === last.receipt?.schedulerId);
+  const bound = found.objects.find(isBoundTo(last));
   if (bound && bound.state !== 'ended') return 'what seemed to have vanished is alive';
   return found.complete ? undefined : 'not every source answered';
 };

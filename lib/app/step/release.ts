@@ -10,6 +10,7 @@ import type { Event } from '../../job/event.ts';
 import { nextStep } from '../../job/next-step.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
 import { fenceWaitMs } from '../alive.ts';
+import { isBoundTo } from '../bound.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
 import { commitFact, commitIfNext, done, intend, isUnreachable, nothing, type Performed, TOLD_MS, unlearnt, withSession } from './work.ts';
@@ -41,14 +42,15 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return nothing(view, found.says);
   const objects = found.kind === 'found' ? found.objects : [];
-  const others = objects.filter((object) => object.state !== 'ended' && object.receipt.schedulerId !== receipt.schedulerId);
+  const isBound = isBoundTo(attempt);
+  const others = objects.filter((object) => object.state !== 'ended' && !isBound(object));
   if (others.length > 0) return recordOthers(ports, view, attempt, others);
   // What was found stands, but only a complete look shows that there is nobody else (P3.6).
   if (found.kind === 'found' && !found.complete) return nothing(view, 'not every source answered: another object may be alive');
   // A stranger may have put an earlier attempt back and lost it again, between two polls.
   const unknown = found.kind === 'found' && untilFenced(found.clusterNow, objects);
   if (unknown) return unknown;
-  const bound = objects.find((object) => object.receipt.schedulerId === receipt.schedulerId);
+  const bound = objects.find(isBound);
   // Absent or ended: there is nothing to release, and only evidence ends an attempt (a poll brings it).
   if (!bound || bound.state === 'ended') return nothing(view, 'the bound object is not there to release');
   // Read again after the look, before the effect: a cancel may have come meanwhile (S5).
@@ -84,7 +86,7 @@ const released = (ports: Ports, view: View, n: number, look?: FindAnswer) =>
 
 const pastItsGate = (attempt: AttemptView, look: FindAnswer | undefined): readonly Event[] => {
   if (look?.kind !== 'found' || attempt.state !== 'gated') return [];
-  const bound = look.objects.find((object) => object.receipt.schedulerId === attempt.receipt?.schedulerId);
+  const bound = look.objects.find(isBoundTo(attempt));
   if (!bound || bound.state === 'gated' || bound.state === 'ended' || bound.run !== attempt.run) return [];
   const seen = { fence: attempt.look?.fence ?? 0, clusterStartedAt: look.clusterNow };
   return [{ type: 'attempt_observed', n: attempt.n, state: bound.state, run: bound.run, look: seen }];

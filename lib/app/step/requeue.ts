@@ -6,6 +6,7 @@ import type { Session } from '../../cluster/port.ts';
 import { nextStep } from '../../job/next-step.ts';
 import { TIMING } from '../../job/timing.ts';
 import { type AttemptView, attemptOf, type View } from '../../job/view.ts';
+import { isBoundTo } from '../bound.ts';
 import { refresh } from '../load.ts';
 import type { Ports } from '../ports.ts';
 import { readWatch, writeWatch } from '../watch.ts';
@@ -63,10 +64,14 @@ const settled = async (ports: Ports, view: View, attempt: AttemptView, since: nu
 
 /** Committed when the next run shows; `nothing` when the look failed; undefined when the old run is what is there. */
 const lookForRun = async (ports: Ports, view: View, attempt: AttemptView, session: Session): Promise<Performed | undefined> => {
+  const asked = await session.clock();
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return nothing(view, found.says);
+  // What a source remembers of an earlier moment says nothing of what was done since.
+  if (asked === undefined || found.clusterNow < asked) return nothing(view, 'the look shows an earlier moment');
   if (found.kind === 'absent') return undefined;
-  const object = found.objects.find((o) => o.receipt.schedulerId === attempt.receipt?.schedulerId);
+  const object = found.objects.find(isBoundTo(attempt));
+  if (!object && !found.complete) return nothing(view, 'not every source answered');
   // Also one that has ended since: it was begun, it counts, and its end is for a poll to tell.
   if (!object || object.run <= attempt.run) return undefined;
   const look = { fence: attempt.look?.fence ?? 0, clusterStartedAt: found.clusterNow };
