@@ -23,7 +23,7 @@ const CLOCK_MARGIN_MS = 5000;
 
 const looksLikeOurs = ({ cause, detail }: Outcome): boolean =>
   OURS_LOOKS_LIKE.includes(cause) &&
-  (cause !== 'launch_failed' || detail['stage'] === 'guard') &&
+  (cause !== 'launch_failed' || detail['stage'] === 'guard' || detail['stage'] === 'told') &&
   (cause !== 'signalled' || OUR_SIGNALS.includes(detail['signal']));
 
 /** Every source that knows when it ended says: before the cancel was even intended. */

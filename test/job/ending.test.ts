@@ -169,6 +169,7 @@ describe('contract §3: an end after our own cancel takes its cause from why', (
     ['signalled', { signal: 9 }, 'stalled'],
     ['signalled', {}, 'stalled'],
     ['launch_failed', { stage: 'guard' }, 'stalled'],
+    ['launch_failed', { stage: 'told' }, 'stalled'],
     ['signalled', { signal: 11 }, 'signalled'],
     ['launch_failed', { stage: 'prolog' }, 'launch_failed'],
     ['completed', {}, 'completed'],

@@ -71,7 +71,7 @@ const judge = (answers: Answers, config: ReadonlyMap<string, string>, purges: bo
     dry_run: isOk(answers, 'dry') ? ['yes', lastLine(answers.get('dry')?.stderr)] : ['unknown', errorOf(answers, 'dry')],
     time_limit: [
       'yes',
-      `--time in whole minutes, checked about every 30 s, OverTimeLimit ${said('OverTimeLimit')}; the wrapper enforces the exact limit`,
+      `--time in whole minutes, checked about every 30 s, OverTimeLimit ${said('OverTimeLimit')}; the wrapper enforces the exact limit, unless Slurm leaves the object more`,
     ],
     start_deadline: mechanism
       ? [

@@ -123,7 +123,8 @@ const withoutWord = (sources: Sources, newest: AccountingRow | undefined, isLive
       files.refused.stage === 'told'
         ? { cause: 'cancelled_by_unknown', confidence: 'guess', ran: 'no' }
         : { cause: 'launch_failed', detail: { stage: files.refused.stage, message: files.refused.says }, ran: 'no' };
-    return ended(sources, run, found, evidenceOf(sources, newest), [], true);
+    const missing = files.refused.stage === 'told' && accounting.kind !== 'none' ? ['accounting'] : [];
+    return ended(sources, run, found, evidenceOf(sources, newest), missing, true);
   }
   const { killed } = signatures(sources.stderr, object.schedulerId);
   if (accounting.kind === 'none' && killed && killed !== 'requeue') {

@@ -20,12 +20,16 @@ export interface Finding {
 export const causeOf = (end: End): Finding => {
   const refused = end.files?.result ? undefined : end.files?.refused;
   if (!refused) return byWord(end);
-  if (refused.stage === 'told' && isFromOutside(end)) return { ...byWord(end), ran: 'no' };
+  if (isFromOutside(end, refused.stage)) return { ...byWord(end), ran: 'no' };
   return { cause: 'launch_failed', detail: { stage: refused.stage, message: refused.says }, ran: 'no' };
 };
 
-/** Whether somebody else ended the run. One that was told to end before its program began says no more than that. */
-const isFromOutside = (end: End): boolean => (end.word !== 'COMPLETED' && end.word !== 'FAILED') || inGraceTime(end);
+/**
+ * Whether somebody else ended the run, before its program began: the word of whoever did it tells why. What the wrapper says then is no more
+ * than that it was told to end, or what failed since one of its tools was told first; the guard alone has reasons of its own.
+ */
+const isFromOutside = (end: End, stage: string): boolean =>
+  stage !== 'guard' && ((end.word !== 'COMPLETED' && end.word !== 'FAILED') || (stage === 'told' && inGraceTime(end)));
 
 const byWord = (end: End): Finding => {
   switch (end.word) {
@@ -97,7 +101,7 @@ const cancelled = (end: End): Finding => {
 /** Root "cancelled" a job that had nodes and whose batch step never reported an end: its launch was refused (seen live). */
 const prologFailed = (end: End): boolean => {
   const row = end.row;
-  if (!row || row.nodes === '' || end.files?.claimed) return false;
+  if (!row || row.nodes === '' || end.files?.claimed || end.files?.refused) return false;
   const batch = row.steps.find((step) => step.step === 'batch');
   return batch ? batch.exit === undefined : row.steps.length === 0 && row.elapsedSeconds <= 1 && row.start !== undefined && wasNamed(end);
 };
@@ -122,7 +126,7 @@ const failed = (end: End): Finding => {
       detail: { scope: 'step', ...programSaid(end) },
       ...(recordsOutOfMemory(end) ? {} : { confidence: 'likely' }),
     };
-  if (inGraceTime(end) && (exit?.signal === 15 || exit?.code === 143 || result?.exit === 143 || end.files?.refused)) {
+  if (inGraceTime(end) && (exit?.signal === 15 || exit?.code === 143 || result?.exit === 143 || (!result && end.files?.refused))) {
     return { cause: 'preempted', detail: { graceUsed: true }, confidence: 'likely' };
   }
   if (end.files && !end.files.claimed && !result) {

@@ -17,7 +17,7 @@ import { checkpointsOf, controlOf, isBucket, type Root } from './paths.ts';
 import { type Answers, shell } from './remote.ts';
 import { type Accounting, type AccountingRow, parseSacct, sacctById } from './sacct.ts';
 import { quote } from './transport/quote.ts';
-import { claimedBy } from './wrapper.ts';
+import { claimedBy, toldUnclaimed } from './wrapper.ts';
 
 /** Jobs per program. */
 export const MOST_WANTED = 50;
@@ -136,7 +136,7 @@ const filesOf = (answers: Answers, key: string, target: Target, stored: readonly
     mine('refused').flatMap(([run, text]) => {
       const one = parseRefusal(text);
       // Slurm may start the same run twice; the refusal of the one says nothing about the other.
-      const isOfTwin = claims.has(run) && one?.says.startsWith(claimedBy(run, `${id}-${run}-`));
+      const isOfTwin = claims.has(run) && (one?.says.startsWith(claimedBy(run, `${id}-${run}-`)) || one?.says === toldUnclaimed(run));
       return one && !isOfTwin ? [[run, one] as const] : [];
     }),
   );

@@ -14,7 +14,7 @@ umask 077
 unset CDPATH ENV BASH_ENV
 d_id=${'$'}{SLURM_JOB_ID:-}
 d_run=${'$'}{SLURM_RESTART_COUNT:-0}
-d_pid= d_watcher= d_told=no d_caught=no
+d_pid= d_watcher= d_nonce= d_told=no d_caught=no
 
 ${WRAPPER_GUARD}
 ${WRAPPER_POINT}
@@ -38,16 +38,20 @@ d_send() {
 
 # Its time is over, unless somebody gave the object more than was asked for: then d_left is what Slurm still leaves it.
 d_more_time() {
-  d_left=$(SLURM_TIME_FORMAT=%s timeout 20 scontrol -o show job "$d_id" 2> /dev/null | awk -v now="$(date +%s)" -v asked="$d_limit" '
+  # By KILL: the watch ignores TERM, and what it starts may do so, too.
+  d_said=$(SLURM_TIME_FORMAT=%s timeout -s KILL 20 scontrol -o show job "$d_id" 2> /dev/null)
+  d_left=$(printf '%s\n' "$d_said" | awk -v now="$(date +%s)" -v asked="$d_limit" -v run="$d_run" '
     {
       for (i = NF; i > 0; i--) {
+        if ($i ~ /^Restarts=[0-9]+$/) of = substr($i, 10)
         if ($i ~ /^StartTime=[0-9]+$/) start = substr($i, 11)
         if ($i ~ /^EndTime=([0-9]+|Unknown)$/) end = substr($i, 9)
       }
     }
     END {
-      if (start != "" && end == "Unknown") print asked
-      else print (start != "" && end - start > int((asked + 59) / 60) * 60 ? end - now : 0)
+      if (start == "" || of == "" || of != run) print 0
+      else if (end == "Unknown") print asked
+      else print (end - start > int((asked + 59) / 60) * 60 ? end - now : 0)
     }')
   case $d_left in '' | *[!0-9]*) d_left=0 ;; esac
 }
@@ -66,7 +70,7 @@ d_watch() {
     kill -0 "$d_pid" 2> /dev/null || exit 0
     d_left=$((d_left - d_nap))
     d_look
-    [ "$d_left" -gt 0 ] || d_more_time
+    [ -n "$d_no" ] || [ "$d_left" -gt 0 ] || d_more_time
     if [ -n "$d_no" ]; then d_why=fenced; elif [ "$d_left" -le 0 ]; then d_why=time_limit; fi
   done
   printf '%s\n' "$d_why" > "$d_stopped"
@@ -93,8 +97,7 @@ d_epoch=$((d_n * 1000000 + d_run))
 d_exec=$d_root/exec/$d_n-$d_run
 d_stopped=$d_control/output/.stopped-$d_id-$d_run
 d_rm=$(command -v rm) d_setsid=$(command -v setsid) || d_setsid=
-# Until the program begins: whoever cancels then need not wait for what may be left.
-trap 'd_refuse "told: to end before its program began"' TERM INT HUP
+trap d_end_early TERM INT HUP
 # The batch step runs on the first node; its own name is one that the others can resolve.
 d_master=$(uname -n)
 
@@ -126,10 +129,12 @@ d_found=$(command -v "$d_tool") || d_refuse "configuration: $d_tool, which runs 
 d_tool=$d_found
 [ -e "$d_control/token" ] || : > "$d_control/token"
 
-trap 'd_told=yes d_caught=yes; d_send TERM' TERM INT HUP
 d_started=$(date +%s)
+trap 'd_told=yes d_caught=yes; d_send TERM' TERM INT HUP
 d_program < /dev/null >> "$d_control/output/$d_n-$d_run.out" 2>> "$d_control/output/$d_n-$d_run.err" &
 d_pid=$!
+# Told in between: nobody was there yet to be told on.
+[ "$d_told" = no ] || d_send TERM
 d_watch < /dev/null > /dev/null 2>&1 &
 d_watcher=$!
 

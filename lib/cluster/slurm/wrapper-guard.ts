@@ -13,6 +13,16 @@ d_refuse() {
   printf 'dispatch: refused to run: %s\n' "$1" >&2
   d_exit 79
 }
+# Until the program begins: whoever cancels then need not wait for what may be left. Slurm may start a run twice: of the other
+# start, which may have the claim, this one knows nothing.
+d_end_early() {
+  d_owner=$(readlink "$d_control/claims/$d_n-$d_run" 2> /dev/null)
+  case $d_owner in
+    '') d_refuse "told: to end before run $d_run was claimed" ;;
+    "$d_id-$d_run-$d_nonce") d_refuse 'told: to end before its program began' ;;
+    *) d_refuse "guard: run $d_run is claimed by $d_owner" ;;
+  esac
+}
 # A code on which this cluster requeues by itself never reaches it; the files tell the real one.
 d_exit() {
   case $d_bad_codes in *" $1 "*) exit "$d_other_code" ;; esac

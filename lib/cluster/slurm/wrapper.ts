@@ -14,6 +14,9 @@ import { WRAPPER_BODY } from './wrapper-body.ts';
 /** How the wrapper words its refusal of a run that is claimed already. */
 export const claimedBy = (run: number | string, owner: string): string => `run ${run} is claimed by ${owner}`;
 
+/** How it words that it was told to end while nobody had claimed its run yet. */
+export const toldUnclaimed = (run: number): string => `to end before run ${run} was claimed`;
+
 /** Waits of the wrapper, seconds. Tests shorten them; nothing else may. */
 export const WRAPPER_TIMING = {
   /** A shared file system may show a mark late. */

@@ -341,6 +341,21 @@ describe('precedence', () => {
     ['TIMEOUT', end('TIMEOUT', {}, {}, { files: told }), 'time_limit'],
     ['in the time of grace', end('FAILED', { preempt: 1_800_000_000_000 }, {}, { files: told }), 'preempted'],
     ['without a word', judge({ files: told }), 'cancelled_by_unknown'],
+    [
+      'a tool of the wrapper was told first',
+      end('CANCELLED', {}, {}, { files: ran({ refused: { stage: 'checkpoint', says: 'x' } }) }),
+      'cancelled_by_unknown',
+    ],
+    [
+      'by root, with a batch step without an end',
+      end(
+        'CANCELLED',
+        {},
+        { state: 'CANCELLED by 0', elapsedSeconds: 0, steps: [{ step: 'batch', state: 'CANCELLED', exit: undefined }] },
+        { files: { ...told, claimed: false } },
+      ),
+      'cancelled_by_admin',
+    ],
     ['by a signal of its own', end('FAILED', {}, {}, { files: told }), 'launch_failed'],
   ])(
     'contract §3: told to end before its program began (%s): the scheduler says why, it never ran, nothing is left',
@@ -354,9 +369,20 @@ describe('precedence', () => {
     },
   );
 
+  it('P5.3: told to end, and no source says why: the word of accounting is waited for', () => {
+    for (const [accounting, missing] of [
+      [rows(), ['accounting']],
+      [{ kind: 'failed', says: 'x' }, ['accounting']],
+      [{ kind: 'none' }, []],
+    ] as const)
+      expect(judge({ accounting, files: told })).toMatchObject({ kind: 'ended', missing });
+  });
+
   it('P4.2: a run that left a result was not refused, whatever another start of it wrote', () => {
     const files = ran({ result: result({ exit: 3 }), refused: { stage: 'guard', says: 'x' } });
-    for (const said of [end('FAILED', {}, {}, { files }), judge({ files })]) expect(said).toMatchObject({ outcome: { cause: 'exited' } });
+    const inGrace = { preempt: 1_800_000_000_000 };
+    for (const said of [end('FAILED', {}, {}, { files }), end('FAILED', inGrace, {}, { files }), judge({ files })])
+      expect(said).toMatchObject({ outcome: { cause: 'exited' } });
   });
 
   it.each(['PENDING', 'CANCELLED'])('an exit code beside %s is a relic of an earlier run, never an outcome', (word) => {

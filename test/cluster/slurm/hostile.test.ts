@@ -176,11 +176,13 @@ describe('observation under attack', () => {
     const at = site();
     const session = await sent(at);
     symlinkSync('77-0-feed', join(control(at), 'claims', '1-0'));
-    put(at, 'refused/77-0', 'guard: run 0 is claimed by 77-0-feed\n');
     at.client('squeue', say(row('77', identity, 'FAILED', NOW, 'NonZeroExitCode')));
     at.client('sacct', say(accounted('77', identity, 'FAILED')));
     const seen = () => session.observe([target()]);
-    expect(await seen()).toMatchObject({ changed: [{ outcome: { ran: 'yes' }, missing: ['result'] }] });
+    for (const says of ['guard: run 0 is claimed by 77-0-feed', 'told: to end before run 0 was claimed']) {
+      put(at, 'refused/77-0', `${says}\n`);
+      expect(await seen()).toMatchObject({ changed: [{ outcome: { ran: 'yes' }, missing: ['result'] }] });
+    }
     put(at, 'results/1-0', 'id=77\nrun=0\nexit=3\nsignal=\nstopped=\ntold=no\nstarted=1\nended=2\nend\n');
     expect(await seen()).toMatchObject({ changed: [{ outcome: { cause: 'exited', detail: { code: 3 } }, missing: [] }] });
     // A claim by another object is a refusal all the same.

@@ -1,6 +1,6 @@
 /** The wrapper against its worst users and nodes: environments, scripts and folders that a guard must not trip over. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseRefusal, parseResult } from '../../../lib/cluster/slurm/control-files.ts';
@@ -136,19 +136,24 @@ describe.concurrent.each(SHELLS)('the wrapper under %s, attacked', (shell) => {
   });
 
   it.each([
-    ['it waits for its mark', 'sleep', '*', []],
-    ['it claimed its run', 'mkdir', '*output*', ['1-0']],
-  ])('TERM when %s: the program does not begin, and the run says so', async (_when, tool, call, claims) => {
+    ['it waits for its mark', 'sleep', '*', 'told', 'to end before run 0 was claimed'],
+    ['it claimed its run', 'mkdir', '*output*', 'told', 'to end before its program began'],
+    ['another start has claimed its run', 'mkdir', '*claims*', 'guard', 'run 0 is claimed by 7-0-feed'],
+  ])('TERM when %s: the program does not begin, and the run says so', async (_when, tool, call, stage, says) => {
     const at = fresh();
+    if (stage === 'guard') {
+      mkdirSync(join(at.control, 'claims'));
+      symlinkSync('7-0-feed', join(at.control, 'claims', '1-0'));
+    }
     // The wrapper is told in the middle of a step of its own.
     const told = `#!/bin/sh\ncase "$*" in ${call}) kill -TERM "$PPID" ;; esac\nexec /bin/${tool} "$@"\n`;
     writeFileSync(join(at.root, 'bin', tool), told);
     chmodSync(join(at.root, 'bin', tool), 0o755);
-    if (claims.length === 0) rmSync(join(at.control, 'release', '1'));
+    if (tool === 'sleep') rmSync(join(at.control, 'release', '1'));
     const ended = await run(shell, at, at.facts({ program: at.script(SHOW), timing: { lateViewSeconds: 600, lookAgainSeconds: 1 } }));
     expect(ended.code).toBe(GUARD_EXIT);
-    expect(refusalOf(at)).toEqual({ stage: 'told', says: 'to end before its program began' });
-    expect(at.list('control/claims')).toEqual(claims);
+    expect(refusalOf(at)).toEqual({ stage, says });
+    expect(at.list('control/claims')).toEqual(tool === 'sleep' ? [] : ['1-0']);
     expect(existsSync(join(at.checkpoints, 'env'))).toBe(false);
   });
 

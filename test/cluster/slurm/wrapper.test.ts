@@ -196,13 +196,15 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
   });
 
   it.each([
-    ['given more time by others', 'StartTime=940 EndTime=1002', 2],
-    ['given all the time there is', 'StartTime=940 EndTime=Unknown', 2],
-    ['a limit of seconds within the minutes of Slurm', 'StartTime=999 EndTime=1059', 1],
-    ['no time left', 'StartTime=900 EndTime=990', 1],
+    ['given more time by others', 'Restarts=0 StartTime=940 EndTime=1002', 2],
+    ['given all the time there is', 'Restarts=0 StartTime=940 EndTime=Unknown', 2],
+    ['a limit of seconds within the minutes of Slurm', 'Restarts=0 StartTime=999 EndTime=1059', 1],
+    ['no time left', 'Restarts=0 StartTime=900 EndTime=990', 1],
+    ['another run of the object', 'Restarts=1 StartTime=940 EndTime=1600', 1],
+    ['an answer that does not say of which run', 'StartTime=940 EndTime=1600', 1],
     ['an answer without times', 'JobId=7', 1],
     ['no answer', '; exit 1', 1],
-    ['time enough', 'StartTime=940 EndTime=1600', 0],
+    ['time enough', 'Restarts=0 StartTime=940 EndTime=1600', 0],
   ])('P6.3: when its time is over it goes on only if Slurm can be asked and leaves it more: %s', async (_how, says, asks) => {
     const at = fresh();
     at.release(1, 7);

@@ -22,7 +22,7 @@ export interface RemoteAnswer {
   readonly tookMs: number;
 }
 
-/** One connection, any number of commands, also at the same time: what the far side cannot take at once waits, within its own time. */
+/** One connection, any number of commands, also at the same time: over SSH at most eight are under way, and others wait in their own time. */
 export interface Session {
   /** Throws ClusterFailure only. */
   run(command: RemoteCommand): Promise<RemoteAnswer>;
