@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/slurm/**', 'node_modules/**'],
-    testTimeout: 20_000,
+    testTimeout: 90_000,
+    hookTimeout: 60_000,
     pool: 'threads',
   },
 });

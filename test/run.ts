@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const MINUTES = 15;
+const MINUTES = 60;
 
 const run = (name: string, args: readonly string[]): boolean => {
   process.stdout.write(`\n== ${name}\n`);

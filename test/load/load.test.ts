@@ -63,7 +63,7 @@ const CAUSES = [
 ];
 
 test(`given ${JOBS} jobs at once on both shapes (seed ${SEED}), then every invariant of the record holds at rest`, {
-  timeout: 180_000,
+  timeout: 900_000,
 }, async () => {
   const { ids, local, people, truth, left } = await wholeLoad();
   expect(new Set(ids).size).toBe(JOBS);

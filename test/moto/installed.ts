@@ -10,8 +10,8 @@ import { join } from 'node:path';
 const HERE = import.meta.dirname;
 const REQUIREMENTS = join(HERE, 'requirements.txt');
 const CACHE = join(HERE, '..', '..', 'node_modules', '.cache');
-const INSTALL_SECONDS = 300;
-const START_SECONDS = 30;
+const INSTALL_SECONDS = 900;
+const START_SECONDS = 120;
 
 export class NotInstalled extends Error {
   override readonly name = 'NotInstalled';

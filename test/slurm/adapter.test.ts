@@ -1,6 +1,6 @@
 /**
  * The adapter contract on the real Slurm, as alice over SSH. Cases run beside each other; what would disturb a neighbour has
- * nodes of its own: a lost node is n4 (partition `forever`), a preempted attempt fills its node.
+ * nodes of its own: a lost node is n4 (partition `forever`), a preempted attempt fills n12 (`afar`).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { newJobId } from '../../lib/job/identity.ts';
 import type { Spec } from '../../lib/job/spec.ts';
 import type { Attempt, Facts, Harness, Program, Provocation } from '../contract/adapter/harness.ts';
 import { adapterContract } from '../contract/adapter/suite.ts';
-import { as, asRoot, DIR, fault, preempt, rootFor } from './rig.ts';
+import { as, asRoot, DIR, fault, preempt, rootFor, SLOW, until } from './rig.ts';
 
 const TAG = 'adap';
 const LOGIN = 'default';
@@ -70,7 +70,10 @@ const causeOf = (cause: Cause): Provocation => {
     case 'time_limit':
       return { spec: specOf('sleep 200\n', { timeLimitSeconds: 60 }) };
     case 'preempted':
-      return { spec: specOf(PROGRAMS.long, whole), provoke: async (attempt) => void preempt(nodeOf(attempt.receipt), 5) };
+      return {
+        spec: specOf(PROGRAMS.long, whole, { partition: 'afar' }),
+        provoke: async (attempt) => void preempt(nodeOf(attempt.receipt), 5, 'afar-urgent'),
+      };
     case 'node_lost':
       return {
         spec: specOf(PROGRAMS.long, {}, { partition: 'forever' }),
@@ -125,25 +128,28 @@ const open = async (): Promise<Harness> => {
     user: 'alice',
     hostKeys: [hostKey],
     privateKey: async () => readFileSync(`${DIR}/ssh/id_ed25519`, 'utf8'),
-    totalSeconds: 1200,
+    totalSeconds: 3000,
+    readyTimeoutSeconds: 60,
   };
+  const adapter = createSlurmAdapter({
+    id: 'lab',
+    tag: TAG,
+    root,
+    transports: () => sshTransport(ssh, sources),
+    random: Math.random,
+    wrapperTiming: { lateViewSeconds: 6, lookAgainSeconds: 1, watchSeconds: 3 },
+  });
   return {
-    adapter: createSlurmAdapter({
-      id: 'lab',
-      tag: TAG,
-      root,
-      transports: () => sshTransport(ssh, sources),
-      random: Math.random,
-      wrapperTiming: { lateViewSeconds: 6, lookAgainSeconds: 1, watchSeconds: 3 },
-    }),
+    // Everybody begins at once: sshd may turn some away.
+    adapter: { ...adapter, connect: (login) => until('a connection', 45, () => adapter.connect(login).catch(() => undefined)) },
     ...{ tag: TAG, cluster: 'lab', login: LOGIN },
     newJob: () => newJobId(Date.now(), Math.random),
     makeSpec: (program, overrides = {}) => specOf(PROGRAMS[program], overrides, { partition: program === 'waits' ? 'down' : 'batch' }),
     advance: (seconds) => delay(seconds * 1000),
     async until(predicate, seconds) {
-      const end = Date.now() + seconds * 1000;
+      const end = Date.now() + seconds * SLOW * 1000;
       while (!(await predicate())) {
-        if (Date.now() > end) throw new Error(`still not so after ${seconds} s`);
+        if (Date.now() > end) throw new Error(`still not so after ${seconds * SLOW} s`);
         await delay(700);
       }
     },
@@ -167,7 +173,7 @@ const open = async (): Promise<Harness> => {
       isAlive: async ({ schedulerId }) =>
         /^(PD|R|CG|CF|S)$/m.test(as('alice', `squeue --me -h -t all -o '%i %t' | sed -n 's/^${schedulerId} //p'`)),
     },
-    limits: { startSeconds: 90, endSeconds: 60, watchSeconds: 20, gateSeconds: 10, expireSeconds: 110, requeueSeconds: 140 },
+    limits: { startSeconds: 90, endSeconds: 60, watchSeconds: 20, gateSeconds: 30, expireSeconds: 110, requeueSeconds: 140 },
   };
 };
 
@@ -197,7 +203,7 @@ const facts: Facts = {
     output: 'read by offset in the API of outputs',
     output_follow: 'read by offset in the API of outputs',
   },
-  timeoutMs: 400_000,
+  timeoutMs: 1_500_000,
   concurrent: true,
   open,
 };

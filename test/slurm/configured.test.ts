@@ -67,7 +67,7 @@ const spec = (name: string, script: string, over: object = {}, program: object =
   cluster: 'lab',
   resources: { nodes: 1, memoryPerNode: '100Mi' },
   program: { script: `${WORDS}${script}`, ...program },
-  timeLimit: '5m',
+  timeLimit: '20m',
   checkpoint: {},
   policy: { rules: [{ on: ['exited'], when: { exitCode: 7 }, do: RELAUNCH }], unmatched: 'stop', limits: { attempts: 2 } },
   ...over,

@@ -3,6 +3,7 @@
  * DynamoDB protocol server that is another process; or the system in this process, for what the command line does not do.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -21,12 +22,12 @@ export interface Table {
   stop(): void;
 }
 
-/** A port that nobody listens on now. */
+/** A port that nobody listens on now, and that the kernel gives to nobody who asks for any: it is still free after a kill. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
+    probe.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(freePort()) : reject(error)));
+    probe.listen(randomInt(20_000, 32_000), '127.0.0.1', () => {
       const address = probe.address();
       probe.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))));
     });

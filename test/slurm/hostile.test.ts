@@ -18,13 +18,22 @@ beforeAll(async () => {
   const hostKey = readFileSync(`${DIR}/ssh/host_ed25519.pub`, 'utf8').split(' ').slice(0, 2).join(' ').trim();
   const sources = { random: (bytes: number) => randomBytes(bytes), nowMs: () => performance.now() };
   const privateKey = async () => readFileSync(`${DIR}/ssh/id_ed25519`, 'utf8');
-  const ssh = { host: '127.0.0.1', port: 2222, user: 'alice', hostKeys: [hostKey], privateKey, totalSeconds: 600 };
+  const ssh = {
+    host: '127.0.0.1',
+    port: 2222,
+    user: 'alice',
+    hostKeys: [hostKey],
+    privateKey,
+    totalSeconds: 1800,
+    readyTimeoutSeconds: 60,
+  };
   const adapter = createSlurmAdapter({
     ...{ id: 'lab', tag: TAG, root, random: Math.random, wrapperTiming: { lateViewSeconds: 6, lookAgainSeconds: 1, watchSeconds: 3 } },
     transports: () => sshTransport(ssh, sources),
     secret: async (ref) => `${ref}'s "secret"\r\n$(id)`,
   });
-  session = await adapter.connect('default');
+  // Everybody begins at once: sshd may turn some away.
+  session = await until('a connection', 45, () => adapter.connect('default').catch(() => undefined));
 });
 afterAll(() => session.close());
 

@@ -51,8 +51,8 @@ const spec = (name: string, more: Record<string, unknown> = {}): Record<string, 
   name,
   cluster: 'lab',
   resources: { nodes: 1, memoryPerNode: '100Mi' },
-  program: { script: '#!/bin/bash\nmkdir -p "$DISPATCH_EXEC_DIR"\n: > "$DISPATCH_EXEC_DIR/began-$$"\nsleep 60\n' },
-  timeLimit: '2m',
+  program: { script: '#!/bin/bash\nmkdir -p "$DISPATCH_EXEC_DIR"\n: > "$DISPATCH_EXEC_DIR/began-$$"\nsleep 500\n' },
+  timeLimit: '10m',
   policy: { rules: [], unmatched: 'stop', limits: { attempts: 1 } },
   ...more,
 });
@@ -116,7 +116,7 @@ describe.concurrent('short lives', () => {
   });
 
   it('an attempt that is never released destroys itself at its gate (P4.1)', async () => {
-    const job = await submit('never-released', { patience: '10s' });
+    const job = await submit('never-released', { patience: '30s' });
     await reaches(job, 'gated');
     const status = await ended(job, 280);
     expect(status.state).toBe('failed');

@@ -38,7 +38,7 @@ describe('a submission whose answer is lost', () => {
   });
 
   it('never lands when its credential expired meanwhile; that is proved before the next attempt, which runs once (P3.5)', async () => {
-    const { said, root, job } = await run('expires', 'ex1r', 20);
+    const { said, root, job } = await run('expires', 'ex1r', 40);
     expect(said).toMatch(/attempt 1 never reached the scheduler: looked up completely/);
     expect(said).toMatch(/Attempt 2 follows 1, which never reached its scheduler: rule 0 /);
     expect(marksOf(root, job).map((mark) => mark.split('/')[0])).toEqual(['2-0']);

@@ -57,7 +57,7 @@ post() {
   printf '%s %s %s\\n' "$1" "$status" "$(printf %s "$answer" | sed -n 's,.*"type":"/problems/\\([a-z_/]*\\)".*,\\1,p')" >> "$root/said"
   posted=$status
 }
-await() { for _ in $(seq 600); do [ ! -e "$root/$1" ] || return 0; sleep 0.2; done; exit 9; }
+await() { for _ in $(seq 4000); do [ ! -e "$root/$1" ] || return 0; sleep 0.2; done; exit 9; }
 `;
 
 const linesOf = (path: string): string[][] =>

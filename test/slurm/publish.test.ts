@@ -28,7 +28,7 @@ const spec = (name: string, program: string, env: Readonly<Record<string, string
   cluster: 'lab',
   resources: { nodes: 1, memoryPerNode: '100Mi' },
   program: { script: `${WORDS}${program}`, env },
-  timeLimit: '5m',
+  timeLimit: '20m',
   checkpoint: {},
   policy: {
     rules: [{ on: ['exited'], when: { exitCode: 3 }, do: { relaunch: { max: 1, backoff: { initial: '1s' }, from: 'checkpoint' } } }],

@@ -24,9 +24,22 @@ const run = (file: string, args: readonly string[], seconds = 60): string =>
 export const fault = (verb: string, node?: string): string =>
   run(join(import.meta.dirname, 'cluster/fault'), [DIR, verb, ...(node ? [node] : [])], 120);
 
+/** What ssh says when sshd turned it away at the door, as it does while many are logging in (MaxStartups): nothing was run. */
+const TURNED_AWAY = /^kex_exchange_identification: /m;
+const DOOR_TRIES = 40;
+
 /** A command as an ordinary user, over SSH, as a client would. */
-export const as = (user: 'alice' | 'bob', command: string, seconds = 60): string =>
-  run('ssh', ['-F', `${DIR}/ssh/config`, '-p', '2222', `${user}@127.0.0.1`, command], seconds);
+export const as = (user: 'alice' | 'bob', command: string, seconds = 60): string => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return run('ssh', ['-F', `${DIR}/ssh/config`, '-p', '2222', `${user}@127.0.0.1`, command], seconds);
+    } catch (error) {
+      const { status, stderr } = error as { readonly status?: number | null; readonly stderr?: unknown };
+      if (status !== 255 || !TURNED_AWAY.test(String(stderr)) || tries === DOOR_TRIES) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+    }
+  }
+};
 
 /** A command as the administrator, on the machine itself. */
 export const asRoot = (command: string): string => run('bash', ['-c', command]);
@@ -67,13 +80,16 @@ export const configurationFor = (
   return path;
 };
 
+/** The seconds that tests name are those of a quiet machine; who waits for what comes later anyhow waits no longer for it. */
+export const SLOW = 4;
+
 /** Waits for something of the real world to be so; fails with what it waited for. */
 export const until = async <T>(what: string, seconds: number, look: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-  const end = Date.now() + seconds * 1000;
+  const end = Date.now() + seconds * SLOW * 1000;
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > end) throw new Error(`waited ${seconds} s in vain: ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${seconds * SLOW} s in vain: ${what}`);
     await delay(100);
   }
 };
@@ -98,7 +114,7 @@ export const publicationsOf = (root: string, job: string): string[] => {
 export const preempt = (
   nodes: string,
   seconds: number,
-  partition: 'urgent' | 'apart-urgent' | 'aside-urgent' | 'away-urgent' = 'urgent',
+  partition: 'urgent' | 'apart-urgent' | 'aside-urgent' | 'away-urgent' | 'afar-urgent' = 'urgent',
 ): string =>
   as(
     'bob',

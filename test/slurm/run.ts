@@ -19,15 +19,15 @@ const cannot = (says: string): never => {
 if (process.getuid?.() !== 0) cannot('the test cluster needs root (it makes accounts and starts daemons)');
 
 const rig = (program: string, ...args: string[]): boolean =>
-  spawnSync(join(HERE, 'cluster', program), args, { stdio: 'inherit', timeout: 300_000 }).status === 0;
+  spawnSync(join(HERE, 'cluster', program), args, { stdio: 'inherit', timeout: 900_000 }).status === 0;
 
 // Under /srv and not under a private temporary folder: the job's user must be able to enter it, and its path must be short.
 const dir = mkdtempSync('/srv/dispatch-test-');
 const report = join(dir, '..', `${dir.split('/').at(-1)}.json`);
 let exit = 1;
 try {
-  // Credentials live 20 s here, so that the settling of a lost answer takes a minute and not six.
-  if (!rig('up', dir, '--set', `AuthInfo=socket=${dir}/run/munge.sock,ttl=20`)) cannot('the test cluster did not come up; see above');
+  // Credentials live 40 s here, so that the settling of a lost answer takes two minutes and not six, and a thaw within half a minute is in time.
+  if (!rig('up', dir, '--set', `AuthInfo=socket=${dir}/run/munge.sock,ttl=40`)) cannot('the test cluster did not come up; see above');
   const vitest = [
     'node_modules/vitest/vitest.mjs',
     'run',
@@ -38,7 +38,7 @@ try {
   ];
   const ran = spawnSync(process.execPath, [...vitest, `--outputFile=${report}`, ...filters], {
     stdio: 'inherit',
-    timeout: 20 * 60_000,
+    timeout: 45 * 60_000,
     env: { ...process.env, DISPATCH_TEST_CLUSTER: dir, SLURM_CONF: `${dir}/etc/slurm.conf` },
   });
   const { numPassedTests: passed, numFailedTests: failed, numTotalTests: total } = JSON.parse(readFileSync(report, 'utf8'));

@@ -12,6 +12,8 @@ import { DIR } from './rig.ts';
 const PROJECT = new URL('../..', import.meta.url).pathname;
 /** Far above what a start or an answer takes on the slowest machine. */
 const PATIENCE_MS = 60_000;
+/** Across kills: the longest of several lives in a row that are all shorter than a start takes here. */
+const INSIST_MS = 600_000;
 const AGAIN_MS = 200;
 const SAID_MOST = 20_000;
 
@@ -60,7 +62,7 @@ export const newServer = async (
     return { status: response.status, body: await response.json() };
   };
   const insist = async (path: string, init: RequestInit = {}): Promise<Answer> => {
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + INSIST_MS;
     for (;;) {
       // A process that is killed drops the connection, in the middle of an answer too; one that starts says 503.
       const answer = await ask(path, init).catch((error: unknown) => String(error));

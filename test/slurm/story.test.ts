@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => table?.stop());
 
-const argsFor = (config: string, key: string, ...more: string[]): string[] => [
+const argsFor = (config: string, key: string, steps: number, ...more: string[]): string[] => [
   '--cluster',
   'lab',
   '--config',
@@ -20,7 +20,7 @@ const argsFor = (config: string, key: string, ...more: string[]): string[] => [
   '--partition',
   'aside',
   '--steps',
-  '20',
+  String(steps),
   '--key',
   key,
   ...more,
@@ -37,7 +37,7 @@ describe('the recovery story', () => {
   it('is preempted, explained, resumed from its own checkpoint and finished: two attempts, one run each', async () => {
     const tag = 'st0r';
     const root = rootFor('story');
-    const demo = new Demo(argsFor(configurationFor('story', root), 'story'), { DISPATCH_TAG: tag });
+    const demo = new Demo(argsFor(configurationFor('story', root), 'story', 20), { DISPATCH_TAG: tag });
     const job = await demo.job();
     await preemptOncePublished(root, tag, job, 1);
     expect(await demo.ended, demo.lines.join('\n') + demo.errors).toBe(0);
@@ -54,10 +54,12 @@ describe('the recovery story', () => {
 
   it('survives kill -9 of the whole process at five moments, with one run per attempt (P1.2, P2.8, P3.1)', async () => {
     const tag = 'k111';
+    // A second each, and three processes have to start and look before the fifth kill: it must not be over by then.
+    const STEPS = 90;
     const root = rootFor('killed');
     const config = configurationFor('killed', root);
     const environment = { ...table.environment, DISPATCH_TAG: tag };
-    const start = (): Demo => new Demo(argsFor(config, 'killed'), environment);
+    const start = (): Demo => new Demo(argsFor(config, 'killed', STEPS), environment);
     const killAfter = async (demo: Demo, ready: () => Promise<unknown>): Promise<string> => {
       const job = await demo.job();
       await ready();
@@ -85,7 +87,7 @@ describe('the recovery story', () => {
     const first = Number((await fifth.says('running', 60)).match(/attempt (\d+) running/)?.[1]);
     await preemptOncePublished(root, tag, job, first);
     await killAfter(fifth, () => fifth.says('preempted', 60));
-    const last = new Demo(argsFor(config, 'killed', '--json'), environment);
+    const last = new Demo(argsFor(config, 'killed', STEPS, '--json'), environment);
     expect(await last.ended, last.errors).toBe(0);
     const told = JSON.parse(last.lines.join('\n'));
     expect(told.job.state).toBe('succeeded');

@@ -8,8 +8,8 @@ const ALONE = ['test/slurm/lost-answer.test.ts', 'test/slurm/many.test.ts'];
 
 export default defineConfig({
   test: {
-    testTimeout: 300_000,
-    hookTimeout: 60_000,
+    testTimeout: 900_000,
+    hookTimeout: 240_000,
     maxConcurrency: 8,
     pool: 'forks',
     projects: [

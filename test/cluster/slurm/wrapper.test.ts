@@ -170,7 +170,7 @@ describe.concurrent.each(SHELLS)('the wrapper under %s', (shell) => {
     expect((await running.ended).code).toBe(5);
     expect(resultOf(at)).toMatchObject({ exit: 5, told: true });
     const child = Number(at.file('ck pt/exec/1-0/child'));
-    await expect.poll(() => isAlive(child)).toBe(false);
+    await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
   });
 
   it.each([

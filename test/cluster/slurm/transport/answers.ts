@@ -53,7 +53,7 @@ export const ANSWERS = [
 export const FAILURES = [
   {
     name: 'C049 half a row, then silence',
-    command: command("printf '700145|COMP'; sleep 20", { timeoutSeconds: 0.4 }),
+    command: command("printf '700145|COMP'; sleep 20", { timeoutSeconds: 2 }),
     failure: { code: 'cluster/unreachable', reason: 'command_timed_out', sent: 'maybe', retryable: true },
   },
   {

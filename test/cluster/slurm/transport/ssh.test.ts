@@ -164,7 +164,7 @@ describe('ssh: what was sent when a command fails', () => {
     {
       name: 'C049 the server takes the program and never answers',
       behaviour: { onExec: () => undefined },
-      limits: { timeoutSeconds: 0.4 },
+      limits: { timeoutSeconds: 2 },
       failure: { code: 'cluster/unreachable', reason: 'command_timed_out', sent: 'maybe' },
     },
     {
@@ -185,7 +185,7 @@ describe('ssh: what was sent when a command fails', () => {
   });
 
   test('P3.4 the session runs out of time: maybe for what runs, no for what comes later', async () => {
-    const session = await connect(to(await serve(), { totalSeconds: 1 }));
+    const session = await connect(to(await serve(), { totalSeconds: 4 }));
     expect(await failureOf(session.run(command('sleep 20')))).toMatchObject({
       reason: 'session_timed_out',
       sent: 'maybe',
@@ -205,7 +205,7 @@ describe('ssh: what was sent when a command fails', () => {
       onward.on('data', (chunk) => silent || socket.write(chunk));
       socket.on('close', () => onward.destroy());
     });
-    const session = await connect(to(relay, { keepaliveSeconds: 0.1, keepaliveCount: 3 }));
+    const session = await connect(to(relay, { keepaliveSeconds: 0.5, keepaliveCount: 3 }));
     expect((await session.run(command('echo a'))).stdout).toBe('a\n');
     silent = true;
     expect(await failureOf(session.run(command('echo b')))).toMatchObject({ code: 'cluster/unreachable', reason: 'dropped' });
@@ -364,7 +364,7 @@ describe('ssh: jump hosts', () => {
     const [gate, target] = [await serveJump(), await serve()];
     const session = await connect(to(target, { jump: [jump(gate)] }));
     const work = failureOf(session.run(command('sleep 20')));
-    await expect.poll(() => target.execRequests.length).toBe(1);
+    await expect.poll(() => target.execRequests.length, { timeout: 10_000 }).toBe(1);
     await gate.close();
     expect(await work).toMatchObject({ code: 'cluster/unreachable', reason: 'dropped' });
   });
