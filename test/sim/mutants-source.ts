@@ -279,7 +279,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     'sweep-takes-the-bound',
     'P4.1: what the record wants is never swept',
     SWEEP,
-    "if (isBoundTo(attempt, object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';",
+    "if (isBoundTo(attempt)(object)) return isSettled(view, attempt, now) ? 'discard' : 'leave';",
     "if (isBoundTo(attempt, object)) return now > 0 ? 'discard' : 'leave';",
   ),
   of(
