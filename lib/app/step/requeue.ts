@@ -67,8 +67,9 @@ const lookForRun = async (ports: Ports, view: View, attempt: AttemptView, sessio
   const asked = await session.clock();
   const found = await session.find(view.job);
   if (found.kind === 'unreachable') return nothing(view, found.says);
+  if (asked === undefined) return nothing(view, 'the cluster does not tell its time');
   // What a source remembers of an earlier moment says nothing of what was done since.
-  if (asked === undefined || found.clusterNow < asked) return nothing(view, 'the look shows an earlier moment');
+  if (found.clusterNow < asked) return nothing(view, 'the look shows an earlier moment');
   if (found.kind === 'absent') return undefined;
   const object = found.objects.find(isBoundTo(attempt));
   if (!object && !found.complete) return nothing(view, 'not every source answered');

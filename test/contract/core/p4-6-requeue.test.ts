@@ -71,6 +71,40 @@ test('given a requeue that is refused because another one landed first, then the
   reads(one);
 });
 
+test('given such a refusal, and looks that are late, then nothing is decided until one is of its time', async () => {
+  const one = await life({ rules, script: [[run('preempted'), run('completed')]] });
+  one.world.faults.choose(({ verb }) => {
+    if (verb !== 'requeue' || one.world.truth().objects[0]!.run > 0) return undefined;
+    one.world.freezeView(true);
+    one.world.jumpClock(1000);
+    one.world.foreign.requeue(one.world.truth().objects[0]!.id);
+    return undefined;
+  });
+  const refused = () => one.world.truth().acts.some(({ verb, result }) => verb === 'requeue' && result === 'refused');
+  while (!refused()) await one.advance(1);
+  await one.advance(60);
+  expect(one.count('requeue_refused')).toBe(0);
+  one.world.freezeView(false);
+  expect(await one.ended()).toMatchObject({ state: 'succeeded', attempt: { n: 1, run: 1 } });
+  expect(one.world.truth().executions.map(({ run: r }) => r)).toEqual([0, 1]);
+  reads(one);
+});
+
+test('P4.5: given an attempt with the id of the one before, then the run of that one is no run of its own', async () => {
+  const script = [
+    [run('preempted'), run({ exit: 3 })],
+    [run('preempted'), run('completed')],
+  ];
+  const again = { on: ['exited'], do: { relaunch: { max: 1, from: 'scratch', backoff: { initial: '1s' } } } };
+  const one = await life({ rules: [{ on: ['preempted'], do: { requeue: { max: 5, by: 'supervisor' } } }, again], script });
+  await one.until((_, view) => view.attempts[0]?.run === 1, 3600);
+  one.world.reuseIds(Number(one.world.truth().objects[0]!.id));
+  expect(await one.ended(20_000)).toMatchObject({ state: 'succeeded', attempt: { n: 2, run: 1 } });
+  expect(new Set(one.world.truth().objects.map(({ id }) => id)).size).toBe(1);
+  expect(requeues(one)).toHaveLength(2);
+  reads(one);
+});
+
 test('P7: given a cancel that is committed while a requeue looks, then the cancel wins and nothing is requeued', async () => {
   const store = createMemoryStore();
   const one = await life({ rules, script: [[run('preempted'), run('completed')]], store });
