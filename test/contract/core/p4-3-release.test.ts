@@ -43,6 +43,29 @@ test('P4.3, P4.7, S1: given no guard on the nodes and an earlier attempt that an
   reads(one);
 });
 
+test('P6.3: given a run of an ended attempt that no poll saw and whose node was lost, then the next attempt waits until it is fenced', async () => {
+  const again = { on: ['exited'], do: { relaunch: { max: 1, from: 'scratch', backoff: { initial: '5m' } } } };
+  const script = [[{ program: { runsSeconds: 30, ends: { exit: 3 } } }, { program: { ends: 'hangs' } }], { program: { runsSeconds: 60 } }];
+  const one = await life({ rules: [again], script, cluster: { requeueDelaySeconds: 1 } });
+  await one.until((_, view) => view.decision !== undefined, 3600);
+  one.world.faults.choose(({ verb }) => (verb === 'observe' ? { kind: 'unreachable' } : undefined));
+  const first = one.object();
+  one.world.foreign.requeue(first);
+  while (one.world.truth().executions.length < 2) await one.advance(1);
+  one.world.loseNode(first, { survives: true, answers: false });
+  await one.until(({ attempt }) => attempt?.n === 2 && attempt.state === 'gated', 3600);
+  one.world.faults.choose(() => undefined);
+  expect((await one.ended(20_000)).state).toBe('succeeded');
+  const [, unseen, next] = one.world.truth().executions;
+  expect([unseen, next]).toMatchObject([
+    { n: 1, run: 1 },
+    { n: 2, run: 0 },
+  ]);
+  expect(unseen!.endedAtMs).toBeLessThanOrEqual(next!.startedAtMs);
+  expect(one.view().attempts[0]).toMatchObject({ run: 0, processes: 'gone' });
+  reads(one);
+});
+
 test('P4.3, P1.2: given a slow supervisor whose attempt was given up since its look, then it does not let that object go', async () => {
   const rules = [relaunch(['vanished'])];
   const one = await life({ first: noMark, rules, script: [{ program: { runsSeconds: 60 } }, { program: { runsSeconds: 60 } }] });
