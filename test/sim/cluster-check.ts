@@ -24,6 +24,8 @@ export interface Ground {
   viewOf(job: string): View | undefined;
   /** When `job_ended` was appended, true time. */
   endedAt(job: string): number | undefined;
+  /** Whether a cancel of any run of this attempt was ever intended. */
+  everCancelled(job: string, n: number): boolean;
   readonly copies: ReadonlySet<ClusterObject>;
   /** Objects that a stranger let begin. */
   readonly letIn: ReadonlySet<ClusterObject>;
@@ -177,8 +179,10 @@ const judgeAct = (ground: Ground, act: Act): void => {
     holds(isBoundTo(attempt, act.schedulerId!), 'S2', () => `${where} before its binding was committed`);
     holds(attempt?.releaseIntendedAt !== undefined, 'S2', () => `${where} before its release was intended`);
   }
-  if (act.verb === 'cancel')
-    holds(isBoundTo(attempt, act.schedulerId!) && attempt?.cancel, 'S7', () => `${where} without the intention to cancel it`);
+  if (act.verb === 'cancel') {
+    const intended = isBoundTo(attempt, act.schedulerId!) && ground.everCancelled(identity.job, identity.n);
+    holds(intended, 'S7', () => `${where} without the intention to cancel it`);
+  }
   if (act.verb === 'requeue') {
     // A request that is carried out late may find that another one was faster, and the next run on the record.
     const intended = isBoundTo(attempt, act.schedulerId!) && (attempt?.requeueIntendedAt !== undefined || (attempt?.run ?? 0) > 0);

@@ -91,6 +91,7 @@ export class Judge {
       tag: stage.tag,
       viewOf: (job) => this.#jobs.get(job)?.view,
       endedAt: (job) => this.#jobs.get(job)?.ledger.endedAt,
+      everCancelled: (job, n) => this.#jobs.get(job)?.ledger.attempts[n - 1]?.everCancelled === true,
       copies: stage.copies,
       letIn: stage.letIn,
       begins: (execution) => this.#publications.begins(execution),

@@ -30,6 +30,8 @@ export interface LedgerAttempt {
   readonly requeues: (Cause | undefined)[];
   /** Why we cancelled its present run. */
   cancel: EventOf<'cancel_intended'> | undefined;
+  /** Of any run: what was sent then may land at a later one. */
+  everCancelled: boolean;
 }
 
 export interface LedgerQuestion {
@@ -71,6 +73,7 @@ const attempt = (plan?: EventOf<'attempt_planned'>): LedgerAttempt => ({
     deferredUntil: undefined,
     requeues: [],
     cancel: undefined,
+    everCancelled: false,
   },
 });
 
@@ -139,7 +142,9 @@ export const enter = (ledger: Ledger, event: Event, commit: Commit, at: number):
       ledger.pending = undefined;
       return;
     case 'cancel_intended':
-      if (of) of.cancel = event;
+      if (!of) return;
+      of.cancel = event;
+      of.everCancelled = true;
       return;
     case 'recovery_decided':
       ledger.decisions.push({ event, ran: of?.outcome?.ran ?? 'unknown' });
