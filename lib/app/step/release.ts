@@ -33,7 +33,9 @@ const fenceLookAct = async (ports: Ports, view: View, attempt: AttemptView, sess
     return nothing(view, `the mark of attempt ${attempt.n} names ${mark.holds}, not ${receipt.schedulerId}`);
   const untilFenced = (clusterNow: number, seen: readonly FoundObject[]): Performed | undefined => {
     const now = ports.now();
-    const fencesInMs = fenceWaitMs(view, attempt, clusterNow - mark.clusterWrittenAt, now, seen);
+    // By both clocks: the cluster's may jump ahead, and the intention is not younger than its mark.
+    const markAgeMs = Math.min(clusterNow - mark.clusterWrittenAt, now - (attempt.releaseIntendedAt ?? now));
+    const fencesInMs = fenceWaitMs(view, attempt, markAgeMs, now, seen);
     if (fencesInMs <= 0) return undefined;
     return { ...nothing(view, 'an earlier run may still be alive: waiting until it is fenced'), decidesAt: now + fencesInMs + TOLD_MS };
   };

@@ -66,6 +66,17 @@ test('P6.3: given a run of an ended attempt that no poll saw and whose node was 
   reads(one);
 });
 
+test('P6.3: given a cluster whose clock jumps ahead, then a release waits for its fence no shorter', async () => {
+  const lost = { program: { runsSeconds: 50, ends: { node_lost: { survives: true, answers: false } } } };
+  const one = await life({ rules: [relaunch(['node_lost'])], script: [lost, { program: { runsSeconds: 60 } }] });
+  await one.until((_, view) => view.attempts[1]?.releaseIntendedAt !== undefined, 3600);
+  one.world.jumpClock(200_000);
+  expect((await one.ended(20_000)).state).toBe('succeeded');
+  const [survivor, next] = one.world.truth().executions;
+  expect(survivor!.endedAtMs).toBeLessThanOrEqual(next!.startedAtMs);
+  reads(one);
+});
+
 test('P4.3, P1.2: given a slow supervisor whose attempt was given up since its look, then it does not let that object go', async () => {
   const rules = [relaunch(['vanished'])];
   const one = await life({ first: noMark, rules, script: [{ program: { runsSeconds: 60 } }, { program: { runsSeconds: 60 } }] });
